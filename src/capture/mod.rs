@@ -1,0 +1,1 @@
+//! How rows get in: files, standard input, and the Rust API.

@@ -1,0 +1,1 @@
+//! The clock, as a parameter.

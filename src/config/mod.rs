@@ -1,0 +1,1 @@
+//! The configuration: parsed into types, all faults reported at once.

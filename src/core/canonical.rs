@@ -1,0 +1,1 @@
+//! The canonical form of a payload, and the row hash over it.

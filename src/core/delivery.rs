@@ -1,0 +1,1 @@
+//! The states of a delivery, and the facts that each state carries.

@@ -1,0 +1,1 @@
+//! The idempotency key and its forms on the wire.

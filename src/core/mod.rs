@@ -1,0 +1,13 @@
+//! The pure core: rows, their hash and key, the states of a delivery, and every decision about them.
+//!
+//! Nothing here reads a clock, draws a random number, or knows of tokio, sqlx, reqwest or axum. What a function
+//! needs comes in as values, and what it decides goes out as a value.
+
+pub mod canonical;
+pub mod decide;
+pub mod delivery;
+pub mod key;
+pub mod outcome;
+pub mod policy;
+pub mod queue;
+pub mod row;

@@ -1,0 +1,1 @@
+//! The retry policy: named limits, and the delay before the next attempt.

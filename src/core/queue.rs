@@ -1,0 +1,1 @@
+//! What may be sent next from one shard of one destination.

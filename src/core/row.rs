@@ -1,0 +1,1 @@
+//! Outbox rows: topic, row key, version, operation, payload.

@@ -1,0 +1,1 @@
+//! Standard Webhooks signatures, v1 and v1a.

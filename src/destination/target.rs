@@ -1,0 +1,1 @@
+//! Which addresses a request may go to.

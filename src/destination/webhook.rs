@@ -1,0 +1,1 @@
+//! The webhook destination: one request for one delivery.

@@ -1,0 +1,3 @@
+//! The `aftercommit` command. Everything it does stands in the library; see `cli`.
+
+fn main() {}

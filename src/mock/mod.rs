@@ -1,0 +1,3 @@
+//! Mock receivers for tests, the demo, and anyone who wants to try.
+
+pub mod receiver;

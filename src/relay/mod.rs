@@ -1,0 +1,1 @@
+//! The relay: leases, dispatchers, and the supervisor that owns them.

@@ -1,0 +1,1 @@
+//! What the relay keeps in the database, in domain verbs.

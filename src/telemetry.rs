@@ -1,0 +1,1 @@
+//! Logs: one line for a person, fields for a machine.
