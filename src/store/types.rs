@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::core::decide::{CancelRequest, Counts};
 use crate::core::delivery::Reason;
 use crate::core::outcome::Report;
+use crate::core::queue::{Mark, Trace};
 use crate::core::row::{OutboxRow, RowId};
 use crate::core::time::Timestamp;
 
@@ -87,6 +88,25 @@ pub struct Owed {
     pub cancel: CancelRequest,
     /// The rendering of its first attempt, once that has ended.
     pub rendering: Option<i64>,
+}
+
+impl Owed {
+    /// Whether an earlier attempt may have arrived.
+    pub fn trace(&self) -> Trace {
+        if self.unknown_since.is_some() {
+            Trace::Unknown
+        } else {
+            Trace::Clean
+        }
+    }
+
+    /// What its settlement must match.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            attempts: self.attempts,
+            key_epoch: self.key_epoch,
+        }
+    }
 }
 
 /// What a fetch brought.
