@@ -55,7 +55,7 @@ mod tests {
     }
 
     fn shards(count: u32) -> BTreeSet<Shard> {
-        (0..count).map(|number| Shard { destination: "crm".into(), number }).collect()
+        (0..count).map(|number| Shard { destination: "crm".into(), number, of: count }).collect()
     }
 
     #[test]
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_shard_that_the_configuration_no_longer_asks_for_is_given_back() {
-        let gone = Shard { destination: "old".into(), number: 0 };
+        let gone = Shard { destination: "old".into(), number: 0, of: 1 };
         let row = LeaseRow { shard: gone.clone(), live_owner: Some(relay(1)), epoch: 3 };
         assert_eq!(plan(relay(1), &[relay(1)], &[row], &shards(1)).release, [gone]);
     }

@@ -3,9 +3,9 @@
 //! They count like any attempt, so that a row that kills its relay each time ends in the end, and `uncertain_policy`
 //! decides what follows. Whether their requests were sent nobody knows; that is what the outcome says.
 
-use super::dispatcher::no_report;
 use super::{Active, Context};
 use crate::core::decide::{Standing, Transition, decide};
+use crate::core::outcome::Report;
 use crate::core::time::Timestamp;
 use crate::store::{EndedAttempt, Lease, Orphan, OrphanEntry, Record, Settlement, SettlementKind, StoreError};
 
@@ -42,7 +42,7 @@ fn settlement(
 ) -> Settlement {
     let entry = orphaned.entry;
     let unknown_since = Some(orphaned.unknown_since.unwrap_or(orphan.at));
-    let report = no_report("the relay ended before the outcome was on record");
+    let report = Report::unknown("the relay ended before the outcome was on record");
     let standing = Standing {
         attempts: entry.attempt,
         excused: orphaned.excused,

@@ -25,6 +25,15 @@ pub struct Shard {
     pub destination: Arc<str>,
     /// From 0.
     pub number: u32,
+    /// Into how many shards the destination is divided. A delivery of slot `s` belongs to shard `s % of`.
+    pub of: u32,
+}
+
+impl Shard {
+    /// The shard of what has no route yet.
+    pub fn unrouted() -> Self {
+        Self { destination: "".into(), number: 0, of: 1 }
+    }
 }
 
 /// The right to dispatch a shard.

@@ -4,7 +4,6 @@ use tokio::task::{Id, JoinError};
 
 use super::Dispatcher;
 use super::intake::Reading;
-use super::outcomes::no_report;
 use crate::core::outcome::Report;
 use crate::store::{Recorded, StoreError};
 
@@ -49,7 +48,7 @@ impl Dispatcher {
             return Err(StoreError::Unexpected(format!("a task of the dispatcher failed: {error}")));
         };
         tracing::error!(destination = %self.lease.shard.destination, "a request panicked; its outcome is unknown");
-        let reports = flight.deliveries.iter().map(|_| no_report("the request panicked")).collect();
+        let reports = flight.deliveries.iter().map(|_| Report::unknown("the request panicked")).collect();
         self.answered(flight, reports);
         Ok(())
     }

@@ -43,7 +43,6 @@ pub(super) struct Swept {
     ids: Vec<i64>,
     uncertain: Vec<Uncertain>,
     cancelled: Vec<i64>,
-    upto: i64,
     /// Which state of the `uncertain` this dispatcher had when the read began.
     version: u64,
     /// How long it took.
@@ -307,7 +306,6 @@ async fn read(store: &dyn Store, shard: &Shard, job: &Job, limits: FetchLimits) 
             ids: store.owed_ids(shard, *after, *upto, SWEEP_IDS).await?,
             uncertain: store.uncertain(shard).await?,
             cancelled: store.cancel_requests(shard).await?,
-            upto: *upto,
             version: *version,
             took: Duration::ZERO,
         })),

@@ -25,16 +25,18 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::reconnect::retrying;
+use super::takeover::take_over;
 use super::{Active, Context, Vitals};
 use crate::core::queue::Queue;
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
 use events::Event;
 use intake::{Content, Intake};
-use prepare::Prepared;
 use recorder::Recorder;
 use renderings::Renderings;
 use sender::Sender;
+
 
 /// Why a dispatcher ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,28 @@ pub struct Stop {
     pub drain: CancellationToken,
     /// Leave everything as it is. A child of this token's parent need not be `drain`.
     pub abort: CancellationToken,
+}
+
+/// Takes over a shard whose lease was just acquired, and dispatches it for as long as the lease is held.
+pub(super) async fn dispatch(
+    context: Context,
+    lease: Lease,
+    active: watch::Receiver<Arc<Active>>,
+    vitals: watch::Receiver<Vitals>,
+    stop: Stop,
+) -> Result<Exit, StoreError> {
+    let current = active.borrow().clone();
+    let mut chance = fastrand::Rng::with_seed(context.seed ^ lease.epoch.unsigned_abs());
+    let settled = retrying("take over", &stop.abort, || {
+        let mut chance = chance.fork();
+        let (context, lease, current) = (&context, &lease, &current);
+        async move { take_over(context, lease, current, &mut chance).await }
+    });
+    let Some(settled) = settled.await else { return Ok(Exit::GraceOver) };
+    let Some(now) = settled? else { return Ok(Exit::LeaseLost) };
+    let open = retrying("open", &stop.abort, || Renderings::open(&*context.store, &current)).await;
+    let Some(renderings) = open else { return Ok(Exit::GraceOver) };
+    Dispatcher::new(context, lease, active, vitals, stop, renderings?, now, chance).run().await
 }
 
 /// Dispatches one shard for as long as its lease is held.
@@ -89,22 +113,20 @@ impl DatabaseClock {
 }
 
 impl Dispatcher {
-    /// A dispatcher for a lease whose orphans are settled. `now` is the database's clock.
-    pub(super) async fn new(
+    fn new(
         context: Context,
         lease: Lease,
         active: watch::Receiver<Arc<Active>>,
         vitals: watch::Receiver<Vitals>,
         stop: Stop,
+        renderings: Renderings,
         now: Timestamp,
-    ) -> Result<Self, StoreError> {
+        mut chance: fastrand::Rng,
+    ) -> Self {
         let monotonic = context.clock.monotonic();
-        let current = active.borrow().clone();
         // Dispatchers of one relay number their dispatches apart, each from a random start.
-        let mut chance = fastrand::Rng::with_seed(context.seed);
         let first_sequence = chance.i64(0..i64::MAX >> 1);
-        let renderings = Renderings::open(&*context.store, &current).await?;
-        Ok(Self {
+        Self {
             queue: Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX)),
             intake: Intake::new(&context.limits, context.wakeup.listen()),
             recorder: Recorder::new(context.relay, lease.clone(), first_sequence),
@@ -119,11 +141,11 @@ impl Dispatcher {
             active,
             vitals,
             stop,
-        })
+        }
     }
 
     /// Runs until it is drained, aborted, or has lost its lease. An error is one that waiting cannot mend.
-    pub(super) async fn run(mut self) -> Result<Exit, StoreError> {
+    async fn run(mut self) -> Result<Exit, StoreError> {
         let destination = self.lease.shard.destination.clone();
         tracing::info!(%destination, shard = self.lease.shard.number, epoch = self.lease.epoch, "dispatching");
         loop {

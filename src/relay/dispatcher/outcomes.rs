@@ -110,7 +110,7 @@ impl Dispatcher {
         let started_at = flight.started_at;
         let mut reports = reports.into_iter();
         for prepared in flight.deliveries {
-            let report = reports.next().unwrap_or_else(|| no_report("the answer says nothing of this row"));
+            let report = reports.next().unwrap_or_else(|| Report::unknown("the answer says nothing of this row"));
             self.decide(&prepared, report, started_at);
         }
     }
@@ -213,16 +213,4 @@ fn settlement(
 
 pub(super) fn without_attempt(outbox_id: i64, mark: Mark, kind: SettlementKind) -> Settlement {
     Settlement { outbox_id, key_epoch: mark.key_epoch, attempts_before: mark.attempts, attempt: None, kind }
-}
-
-/// What is known of an attempt that nobody reported on: nothing.
-pub(super) fn no_report(detail: &str) -> Report {
-    Report {
-        outcome: Outcome::Unknown,
-        http_status: None,
-        detail: Some(detail.to_owned()),
-        excerpt: None,
-        body_digest: None,
-        duration: Duration::ZERO,
-    }
 }

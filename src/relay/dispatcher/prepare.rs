@@ -14,7 +14,6 @@ use crate::core::delivery::Reason;
 use crate::core::key::{IdempotencyKey, KeyFacts, KeyVersion};
 use crate::core::policy::Policy;
 use crate::core::queue::{Mark, Trace};
-use crate::core::row::{OutboxRow, TopicKind};
 use crate::core::time::Timestamp;
 use crate::destination::Destination;
 use crate::store::{Entry, Owed, Settlement, SettlementKind};
@@ -94,18 +93,10 @@ fn key_of(owed: &Owed, circumstances: &Circumstances<'_>) -> Result<IdempotencyK
         topic: &row.row.topic,
         row_key: &row.row.row_key,
         op: row.op,
-        version: key_version(row),
+        version: KeyVersion::of(row),
         row_hash: RowHash::of(&row.payload)?,
         epoch: owed.key_epoch,
     }))
-}
-
-/// Which change of its row this is, as the key names it.
-pub fn key_version(row: &OutboxRow) -> Option<KeyVersion> {
-    match row.op.kind() {
-        TopicKind::State => Some(KeyVersion::state(row.row_version, row.generation)),
-        TopicKind::Event => KeyVersion::event(row.row_version),
-    }
 }
 
 fn end(owed: &Owed, reason: Reason) -> Unsendable {
