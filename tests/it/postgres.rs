@@ -9,18 +9,21 @@
 //!                  (NEXTEST_RUN_ID is one) ──┘    (a file lock)
 //! ```
 
-use std::fs::{DirBuilder, File};
-use std::io::Read as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::os::unix::process::{CommandExt as _, parent_id};
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::fs::File;
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process, thread};
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use uuid::Uuid;
+
+use self::tools::Tools;
 
 /// Socket only, roomy, and careless: no test of ours pulls the plug of the machine. A server of its own can differ.
 const SETTINGS: &str = "
@@ -31,8 +34,6 @@ max_connections = 300
 fsync = off
 full_page_writes = off
 ";
-
-const KEEPER: &str = include_str!("keeper.sh");
 
 /// A fresh database with the encoding UTF8 and the locale C, on the server of the run.
 pub(crate) async fn database() -> TestDatabase {
@@ -91,9 +92,9 @@ impl Server {
         let started = tokio::task::spawn_blocking(move || {
             let tools = Tools::find()?;
             tools.make_directory(&directory)?;
-            match tools.start_keeper(&directory, process::id(), &settings)?.as_str() {
-                "ready" => Ok(Self { directory, tools }),
-                problem => Err(format!(
+            match tools.start_keeper(&directory, process::id(), &settings)? {
+                (_, said) if said == "ready" => Ok(Self { directory, tools }),
+                (_, problem) => Err(format!(
                     "the PostgreSQL server for this test did not start: {problem}"
                 )),
             }
@@ -163,89 +164,6 @@ impl Drop for Server {
     }
 }
 
-/// The server's programs, and the account that runs them: PostgreSQL refuses to run as root.
-struct Tools {
-    bin: PathBuf,
-    account: Option<(u32, u32)>,
-}
-
-impl Tools {
-    fn find() -> Result<Self, String> {
-        let bin = find_programs().ok_or(
-            "PostgreSQL's server programs (initdb, pg_ctl) are not on this machine: install them, for example with \
-             `apt-get install postgresql`, or name their directory in PG_BIN",
-        )?;
-        let account = match id_of(&["-u"])? {
-            0 => Some(account_for_root()?),
-            _ => None,
-        };
-        Ok(Self { bin, account })
-    }
-
-    /// A command as the server's account, without the caller's environment: `PGDATA` or `PGPORT` have no say here.
-    fn command(&self, program: impl AsRef<Path>) -> Command {
-        let mut command = Command::new(program.as_ref());
-        command
-            .env_clear()
-            .envs(env::var_os("PATH").map(|path| ("PATH", path)))
-            .env("LC_ALL", "C");
-        command
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        if let Some((user, group)) = self.account {
-            command.uid(user).gid(group);
-        }
-        command
-    }
-
-    fn control(&self, directory: &Path, arguments: &[&str]) -> Command {
-        let mut command = self.command(self.bin.join("pg_ctl"));
-        command
-            .args(arguments)
-            .arg("--pgdata")
-            .arg(directory.join("data"));
-        command
-            .arg("--log")
-            .arg(directory.join("log"))
-            .args(["--wait", "--timeout", "60"]);
-        command
-    }
-
-    /// Makes the directory of a server, closed to other accounts.
-    fn make_directory(&self, directory: &Path) -> Result<(), String> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        let (user, group) = self.account.unzip();
-        made.and_then(|()| std::os::unix::fs::chown(directory, user, group))
-            .map_err(|error| format!("cannot make {}: {error}", directory.display()))
-    }
-
-    /// Starts a server and the process that clears it away when `owner` ends. Answers `ready`, or the problem.
-    fn start_keeper(&self, directory: &Path, owner: u32, settings: &str) -> Result<String, String> {
-        let settings = format!("unix_socket_directories = '{}'{settings}", directory.display());
-        let mut keeper = self.command("sh");
-        keeper
-            .args(["-c", KEEPER, "keeper"])
-            .arg(&self.bin)
-            .arg(directory)
-            .arg(owner.to_string())
-            .arg(settings);
-        let mut keeper = keeper
-            .process_group(0)
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("cannot run sh: {error}"))?;
-        let mut said = String::new();
-        if let Some(mut output) = keeper.stdout.take() {
-            output
-                .read_to_string(&mut said)
-                .map_err(|error| format!("cannot hear the keeper: {error}"))?;
-        }
-        Ok(said.trim().to_owned())
-    }
-}
-
 /// Starts the server of this run, or finds the one that another process of the run has started.
 fn server_of_the_run() -> Result<Server, String> {
     let (run, owner) = match env::var("NEXTEST_RUN_ID") {
@@ -265,7 +183,8 @@ fn server_of_the_run() -> Result<Server, String> {
     lock.lock().map_err(read)?;
     let started = directory.join("started");
     if !started.exists() {
-        fs::write(&started, tools.start_keeper(&directory, owner, SETTINGS)?).map_err(read)?;
+        let (_, said) = tools.start_keeper(&directory, owner, SETTINGS)?;
+        fs::write(&started, said).map_err(read)?;
     }
     match fs::read_to_string(&started).map_err(read)?.as_str() {
         "ready" => Ok(Server { directory, tools }),
@@ -287,146 +206,10 @@ fn url(server: &Path, database: &str) -> String {
     )
 }
 
-/// `PG_BIN`, else the newest version where Debian keeps them, else the path.
-fn find_programs() -> Option<PathBuf> {
-    if let Some(named) = env::var_os("PG_BIN") {
-        return Some(PathBuf::from(named));
-    }
-    let versions = fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let newest = versions.max_by_key(|version| version.file_name().to_string_lossy().parse::<u32>().ok());
-    let path = env::var_os("PATH").unwrap_or_default();
-    let candidates = newest
-        .map(|version| version.path().join("bin"))
-        .into_iter()
-        .chain(env::split_paths(&path));
-    candidates
-        .into_iter()
-        .find(|bin| bin.join("initdb").exists() && bin.join("pg_ctl").exists())
-}
-
-fn account_for_root() -> Result<(u32, u32), String> {
-    let account = |name| Ok((id_of(&["-u", name])?, id_of(&["-g", name])?));
-    account("postgres").or_else(|_: String| account("nobody"))
-}
-
-fn id_of(arguments: &[&str]) -> Result<u32, String> {
-    let output = Command::new("id")
-        .args(arguments)
-        .output()
-        .map_err(|error| format!("cannot run id: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.trim()
-        .parse()
-        .map_err(|_| format!("`id {}` names no account", arguments.join(" ")))
-}
-
 async fn execute(url: &str, statement: String) -> Result<(), sqlx::Error> {
     let mut connection = PgConnection::connect(url).await?;
     sqlx::raw_sql(AssertSqlSafe(statement))
         .execute(&mut connection)
         .await?;
     connection.close().await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Server, database};
-    use sqlx::{Connection as _, PgConnection};
-
-    #[tokio::test]
-    async fn two_databases_of_a_run_do_not_see_each_other() {
-        let (one, two) = (database().await, database().await);
-        let mut here = PgConnection::connect(&one.url()).await.unwrap();
-        let mut there = PgConnection::connect(&two.url()).await.unwrap();
-
-        sqlx::raw_sql("create table mark ()")
-            .execute(&mut here)
-            .await
-            .unwrap();
-
-        let seen = "select to_regclass('mark') is not null";
-        assert!(
-            sqlx::query_scalar::<_, bool>(seen)
-                .fetch_one(&mut here)
-                .await
-                .unwrap()
-        );
-        assert!(
-            !sqlx::query_scalar::<_, bool>(seen)
-                .fetch_one(&mut there)
-                .await
-                .unwrap()
-        );
-    }
-
-    #[tokio::test]
-    async fn a_dropped_database_is_gone_even_while_somebody_is_connected() {
-        let (kept, dropped) = (database().await, database().await);
-        let _guest = PgConnection::connect(&dropped.url()).await.unwrap();
-        let name = dropped.name.clone();
-        drop(dropped);
-
-        let mut connection = PgConnection::connect(&kept.url()).await.unwrap();
-        let left: i64 = sqlx::query_scalar("select count(*) from pg_database where datname = $1")
-            .bind(name)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap();
-        assert_eq!(left, 0);
-    }
-
-    #[tokio::test]
-    async fn text_is_utf8_and_sorts_bytewise() {
-        let database = database().await;
-        let mut connection = PgConnection::connect(&database.url()).await.unwrap();
-        let sorts: (String, String) = sqlx::query_as(
-            "select pg_encoding_to_char(encoding), datcollate from pg_database where datname = current_database()",
-        )
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
-        assert_eq!(sorts, ("UTF8".to_owned(), "C".to_owned()));
-    }
-
-    #[tokio::test]
-    async fn a_server_of_its_own_keeps_what_was_committed_through_a_crash_and_a_stop() {
-        let server = Server::own_with("fsync = on").await;
-        let database = server.database().await;
-        let mut connection = PgConnection::connect(&database.url()).await.unwrap();
-        sqlx::raw_sql("create table mark as select 7 as number")
-            .execute(&mut connection)
-            .await
-            .unwrap();
-
-        server.restart_immediately().await;
-        assert!(
-            connection.ping().await.is_err(),
-            "the connection outlived the crash"
-        );
-        server.stop().await;
-        assert!(
-            PgConnection::connect(&database.url()).await.is_err(),
-            "the server still answers"
-        );
-        server.start().await;
-
-        let mut connection = PgConnection::connect(&database.url()).await.unwrap();
-        let number: i32 = sqlx::query_scalar("select number from mark")
-            .fetch_one(&mut connection)
-            .await
-            .unwrap();
-        assert_eq!(number, 7);
-    }
-
-    #[tokio::test]
-    async fn a_server_of_its_own_leaves_nothing_behind() {
-        let server = Server::own().await;
-        let directory = server.directory.clone();
-        assert!(directory.exists());
-        drop(server);
-        assert!(!directory.exists(), "{} is still there", directory.display());
-    }
 }

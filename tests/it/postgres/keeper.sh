@@ -29,7 +29,11 @@ owner_lives() {
     case $stat in *') Z'*) return 1 ;; esac
 }
 
-if problem=$(start 2>&1); then
+problem=$(start 2>&1)
+status=$?
+# The run may be gone by now, and with it whoever listens.
+trap '' HUP INT PIPE
+if [ "$status" -eq 0 ]; then
     echo ready
 else
     echo "$problem"
