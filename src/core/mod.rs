@@ -11,3 +11,4 @@ pub mod outcome;
 pub mod policy;
 pub mod queue;
 pub mod row;
+pub mod time;

@@ -1,1 +1,78 @@
 //! What an attempt met.
+//!
+//! Five words, and the facts that each carries. A destination reads an answer into an [`Outcome`]; `decide` turns
+//! the outcome into a transition. Nothing here knows how the answer came.
+
+use std::time::Duration;
+
+/// What an attempt met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The receiver took the row.
+    Accepted,
+    /// The receiver asks to wait. Consumes no attempt.
+    Throttled {
+        /// Who must wait.
+        scope: Scope,
+        /// How long the receiver asked to wait, already capped; never undercut.
+        retry_after: Option<Duration>,
+    },
+    /// The receiver answered, and the answer was no.
+    Refused(Refusal),
+    /// Nothing was sent: no connection came about.
+    Unreachable,
+    /// The request may have arrived; what became of it nobody knows.
+    Unknown,
+}
+
+/// Who must wait after a throttled attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Only this row (409: its key is in use).
+    Row,
+    /// Every row of the destination (429, 503).
+    Destination,
+}
+
+/// What a refusal means for the schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The receiver may think otherwise later (500, 404, a redirect).
+    Retryable,
+    /// The same request can only be refused again (400, 422): the schedule is not worth it.
+    Final,
+    /// The receiver gave back a failure that it stored under this key; the same key can only bring it again.
+    Stored,
+    /// The receiver is gone for good (410) or wants no more: the destination pauses, the row waits.
+    Gone,
+}
+
+impl Outcome {
+    /// The word in SQL, API and metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Throttled { .. } => "throttled",
+            Self::Refused(_) => "refused",
+            Self::Unreachable => "unreachable",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// One attempt as it goes on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// What it met.
+    pub outcome: Outcome,
+    /// The HTTP status, if one arrived.
+    pub http_status: Option<u16>,
+    /// A sentence for a person: what went wrong, without secrets and without the URL beyond scheme and host.
+    pub detail: Option<String>,
+    /// The start of the response body, lossy text, capped.
+    pub excerpt: Option<String>,
+    /// SHA-256 of the body that was sent; none if no request was made.
+    pub body_digest: Option<[u8; 32]>,
+    /// From the first byte out to the last byte in, or to the failure.
+    pub duration: Duration,
+}

@@ -1,6 +1,61 @@
 //! Destinations: what receives the deliveries, and the guarded HTTP client that reaches them.
+//!
+//! A [`Destination`] turns deliveries into requests and answers into reports, one report per delivery; it decides
+//! nothing about retries and writes nothing. Only `client` sends.
 
 pub mod client;
 pub mod signing;
 pub mod target;
 pub mod webhook;
+
+use crate::core::key::IdempotencyKey;
+use crate::core::outcome::Report;
+use crate::core::row::OutboxRow;
+use crate::core::time::Timestamp;
+
+/// One delivery about to be sent: everything a request may depend on.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// The row.
+    pub row: OutboxRow,
+    /// The key of every attempt of this delivery.
+    pub key: IdempotencyKey,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// The database's clock now, for `webhook-timestamp`.
+    pub now: Timestamp,
+}
+
+/// The part of a destination's configuration that method, body and key header depend on, as canonical JSON text.
+///
+/// What was sent once is what is resent: the store keeps each rendering that was ever used, and a delivery that was
+/// attempted under one is rendered under it to its end, whatever the configuration says by then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendering(pub String);
+
+/// A rendering from the store that this version cannot read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the recorded rendering: {why}; it may have been written by a newer version")]
+pub struct UnknownRendering {
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A configured receiver.
+///
+/// Promises: a request goes out only from `deliver`; exactly one report per delivery comes back, in their order; a
+/// report is `Accepted` only on a positive answer for that row; no future outlives the request's deadline.
+#[async_trait::async_trait]
+pub trait Destination: Send + Sync {
+    /// How many deliveries of distinct rows fit one request. A webhook takes one.
+    fn batch_limit(&self) -> usize;
+
+    /// The rendering of the current configuration.
+    fn rendering(&self) -> Rendering;
+
+    /// The same destination under a rendering that was recorded earlier.
+    fn under(&self, rendering: &Rendering) -> Result<Box<dyn Destination>, UnknownRendering>;
+
+    /// Sends one request for `batch` (1 to [`Destination::batch_limit`] deliveries) and reads its answer.
+    async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report>;
+}

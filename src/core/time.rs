@@ -1,0 +1,57 @@
+//! Points in time as the database knows them: whole microseconds, in UTC.
+//!
+//! Only a type and its arithmetic; no clock is read here.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Microseconds since 1970-01-01T00:00:00Z, by the database's clock unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The time `micros` microseconds after 1970.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// Microseconds since 1970.
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// This much later; saturates at the end of time.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)),
+        )
+    }
+
+    /// How long after `earlier` this is; zero if it is not after it.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Whole seconds since 1970, as `webhook-timestamp` wants them.
+    pub fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC, for example `2026-11-29T18:05:37.123456Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(time) => write!(f, "{time}"),
+            Err(_) => write!(f, "{}us", self.0),
+        }
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
