@@ -2,3 +2,4 @@
 
 mod postgres;
 mod sqlite;
+mod store;
