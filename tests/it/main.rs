@@ -1,0 +1,4 @@
+//! The integration tests, one binary: each module tells one story against real databases and real sockets.
+
+mod postgres;
+mod sqlite;
