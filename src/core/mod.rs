@@ -6,6 +6,7 @@
 pub mod canonical;
 pub mod decide;
 pub mod delivery;
+mod hex;
 pub mod key;
 pub mod outcome;
 pub mod policy;
