@@ -32,7 +32,7 @@ create table aftercommit.outbox (
     row_version bigint,
     generation bigint not null default 1,
     op text not null check (op in ('upsert', 'delete', 'event')),
-    payload json not null default 'null',
+    payload json not null,
     headers json,
     created_at timestamptz not null default now()
 );

@@ -31,7 +31,8 @@ create table outbox (
     row_version integer,
     generation integer not null default 1,
     op text not null check (op in ('upsert', 'delete', 'event')),
-    payload text not null default 'null',
+    -- Never null, but for the moment between the insert of a delete and its trigger.
+    payload text check (payload is not null or op = 'delete'),
     headers text,
     created_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000)
 );

@@ -3,10 +3,15 @@
 //! [`Store`] is the contract; `SqlStore` keeps it on PostgreSQL and on SQLite, and one conformance suite runs on both.
 //! Nothing above this floor speaks SQL, and nothing here decides what becomes of a delivery: `core::decide` does.
 
+pub mod database;
 pub mod error;
+mod migrate;
+mod timestamp;
 pub mod types;
 
+pub use database::{Database, DatabaseOptions, MissingFile};
 pub use error::StoreError;
+pub use migrate::SCHEMA_VERSION;
 pub use types::{
     Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
     Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,

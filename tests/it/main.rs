@@ -5,3 +5,4 @@
 
 mod postgres;
 mod sqlite;
+mod store;
