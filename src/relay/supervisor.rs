@@ -40,10 +40,17 @@ impl Relay {
     pub fn start(context: Context, destinations: Destinations) -> Self {
         let (sender, receiver) = watch::channel(destinations);
         let abort = CancellationToken::new();
-        let stop = Stop { drain: abort.child_token(), abort };
+        let stop = Stop {
+            drain: abort.child_token(),
+            abort,
+        };
         let mut task = JoinSet::new();
         task.spawn(Supervisor::new(context, receiver, stop.clone()).run());
-        Self { destinations: sender, stop, task }
+        Self {
+            destinations: sender,
+            stop,
+            task,
+        }
     }
 
     /// Takes over a new configuration. Requests in flight finish under the old one.
@@ -97,7 +104,14 @@ struct Held {
 impl Supervisor {
     fn new(context: Context, destinations: watch::Receiver<Destinations>, stop: Stop) -> Self {
         let vitals = watch::channel(Vitals::none()).0;
-        Self { context, destinations, stop, vitals, held: HashMap::new(), shards: JoinSet::new() }
+        Self {
+            context,
+            destinations,
+            stop,
+            vitals,
+            held: HashMap::new(),
+            shards: JoinSet::new(),
+        }
     }
 
     async fn run(mut self) -> Result<(), RelayError> {
@@ -150,7 +164,11 @@ impl Supervisor {
     fn wanted(&self) -> BTreeSet<Shard> {
         let destinations = self.destinations.borrow();
         let shards = destinations.iter().flat_map(|(name, active)| {
-            (0..active.shards).map(|number| Shard { destination: name.clone(), number, of: active.shards })
+            (0..active.shards).map(|number| Shard {
+                destination: name.clone(),
+                number,
+                of: active.shards,
+            })
         });
         shards.chain([Shard::unrouted()]).collect()
     }
@@ -172,8 +190,18 @@ impl Supervisor {
                 held.drain.cancel();
             }
         }
-        for shard in plan.acquire.into_iter().filter(|shard| !self.held.contains_key(shard)).collect::<Vec<_>>() {
-            if let Some(lease) = self.context.store.acquire(&shard, &self.context.relay, ttl).await? {
+        for shard in plan
+            .acquire
+            .into_iter()
+            .filter(|shard| !self.held.contains_key(shard))
+            .collect::<Vec<_>>()
+        {
+            if let Some(lease) = self
+                .context
+                .store
+                .acquire(&shard, &self.context.relay, ttl)
+                .await?
+            {
                 self.start(lease);
             }
         }
@@ -182,18 +210,29 @@ impl Supervisor {
 
     fn start(&mut self, lease: Lease) {
         let drain = self.stop.drain.child_token();
-        let stop = Stop { drain: drain.clone(), abort: self.stop.abort.clone() };
+        let stop = Stop {
+            drain: drain.clone(),
+            abort: self.stop.abort.clone(),
+        };
         let destination = self.destinations.borrow().get(&lease.shard.destination).cloned();
         let context = self.context.clone();
         match destination {
             None => {
                 // The shard of what has no route: nothing is sent from it, it comes with the chores.
-                self.held.insert(lease.shard.clone(), Held { active: None, drain });
-                self.shards.spawn(async move { (lease, housekeeping::keep_house(context, stop).await) });
+                self.held
+                    .insert(lease.shard.clone(), Held { active: None, drain });
+                self.shards
+                    .spawn(async move { (lease, housekeeping::keep_house(context, stop).await) });
             }
             Some(active) => {
                 let (sender, receiver) = watch::channel(active);
-                self.held.insert(lease.shard.clone(), Held { active: Some(sender), drain });
+                self.held.insert(
+                    lease.shard.clone(),
+                    Held {
+                        active: Some(sender),
+                        drain,
+                    },
+                );
                 let vitals = self.vitals.subscribe();
                 self.shards.spawn(async move {
                     let exit = dispatcher::dispatch(context, lease.clone(), receiver, vitals, stop).await;

@@ -7,7 +7,9 @@ use super::{Active, Context};
 use crate::core::decide::{Standing, Transition, decide};
 use crate::core::outcome::Report;
 use crate::core::time::Timestamp;
-use crate::store::{EndedAttempt, Lease, Orphan, OrphanEntry, Record, Settlement, SettlementKind, StoreError};
+use crate::store::{
+    EndedAttempt, Lease, Orphan, OrphanEntry, Record, Settlement, SettlementKind, StoreError,
+};
 
 /// Settles what earlier owners of the lease left behind. Returns the database's clock; `None` if the lease is lost.
 pub(super) async fn take_over(
@@ -16,7 +18,11 @@ pub(super) async fn take_over(
     active: &Active,
     chance: &mut fastrand::Rng,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let now = context.store.beat(&context.relay, context.limits.lease_ttl).await?.now;
+    let now = context
+        .store
+        .beat(&context.relay, context.limits.lease_ttl)
+        .await?
+        .now;
     let orphans = context.store.orphans(lease).await?;
     let settle: Vec<Settlement> = orphans
         .iter()
@@ -28,7 +34,12 @@ pub(super) async fn take_over(
         tracing::warn!(%destination, shard, attempts = settle.len(), "attempts without an outcome were left behind");
     }
     let finished = orphans.iter().map(|orphan| orphan.dispatch).collect();
-    let record = Record { lease: lease.clone(), begin: None, settle, finished };
+    let record = Record {
+        lease: lease.clone(),
+        begin: None,
+        settle,
+        finished,
+    };
     let recorded = context.store.record(record.into()).await?;
     Ok(recorded.leased.then_some(recorded.now))
 }
@@ -52,7 +63,11 @@ fn settlement(
     };
     let kind = match decide(&report.outcome, &standing, now, &active.policy, jitter).transition {
         Transition::End(reason) => SettlementKind::End(reason),
-        Transition::Retry { after, counts } => SettlementKind::Retry { after, counts, unknown_since },
+        Transition::Retry { after, counts } => SettlementKind::Retry {
+            after,
+            counts,
+            unknown_since,
+        },
     };
     Settlement {
         outbox_id: entry.outbox_id,

@@ -32,7 +32,11 @@ pub struct Shard {
 impl Shard {
     /// The shard of what has no route yet.
     pub fn unrouted() -> Self {
-        Self { destination: "".into(), number: 0, of: 1 }
+        Self {
+            destination: "".into(),
+            number: 0,
+            of: 1,
+        }
     }
 }
 

@@ -45,10 +45,16 @@ impl Dispatcher {
     /// A request that panicked has an unknown outcome; a panic anywhere else is a bug that ends the process.
     fn panicked(&mut self, error: &JoinError) -> Result<(), StoreError> {
         let Some(flight) = self.sender.landed(error.id()) else {
-            return Err(StoreError::Unexpected(format!("a task of the dispatcher failed: {error}")));
+            return Err(StoreError::Unexpected(format!(
+                "a task of the dispatcher failed: {error}"
+            )));
         };
         tracing::error!(destination = %self.lease.shard.destination, "a request panicked; its outcome is unknown");
-        let reports = flight.deliveries.iter().map(|_| Report::unknown("the request panicked")).collect();
+        let reports = flight
+            .deliveries
+            .iter()
+            .map(|_| Report::unknown("the request panicked"))
+            .collect();
         self.answered(flight, reports);
         Ok(())
     }

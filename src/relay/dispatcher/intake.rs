@@ -79,7 +79,10 @@ impl Intake {
     pub(super) fn new(limits: &RelayConfig, bell: watch::Receiver<u64>) -> Self {
         let bytes = usize::try_from(limits.fetch_bytes).unwrap_or(usize::MAX);
         Self {
-            limits: FetchLimits { rows: limits.fetch_rows, bytes: limits.fetch_bytes.into() },
+            limits: FetchLimits {
+                rows: limits.fetch_rows,
+                bytes: limits.fetch_bytes.into(),
+            },
             poll_busy: limits.poll_busy,
             poll_idle: limits.poll_idle,
             cursor: 0,
@@ -116,7 +119,11 @@ impl Intake {
 
     /// When to look at the database again, if nothing happens before (monotonic).
     pub(super) fn next_look(&self) -> Duration {
-        if self.reading { Duration::MAX } else { self.next_poll }
+        if self.reading {
+            Duration::MAX
+        } else {
+            self.next_poll
+        }
     }
 
     /// Returns when somebody rang the bell.
@@ -155,7 +162,9 @@ impl Dispatcher {
         if self.intake.reading {
             return;
         }
-        let Some(job) = self.next_job(monotonic) else { return };
+        let Some(job) = self.next_job(monotonic) else {
+            return;
+        };
         self.intake.reading = true;
         let context = self.context.clone();
         let (shard, abort) = (self.lease.shard.clone(), self.stop.abort.clone());
@@ -178,16 +187,26 @@ impl Dispatcher {
         }
         let room = self.queue.room();
         if room > 0 && intake.hungry && !intake.strays.is_empty() && !intake.paused {
-            let ids = intake.strays.drain(..rows.min(room).min(intake.strays.len())).collect();
+            let ids = intake
+                .strays
+                .drain(..rows.min(room).min(intake.strays.len()))
+                .collect();
             return Some(Job::Load(ids));
         }
         let poll = monotonic >= intake.next_poll;
         if (intake.more && intake.hungry && room > 0 && !intake.paused) || (poll && room > 0) {
-            return Some(Job::Fetch { after: intake.cursor, limits: intake.fetch_limits(room) });
+            return Some(Job::Fetch {
+                after: intake.cursor,
+                limits: intake.fetch_limits(room),
+            });
         }
         if monotonic >= intake.next_sweep || intake.sweep.is_some() {
             let (after, upto) = (intake.sweep.unwrap_or(0), intake.cursor);
-            return Some(Job::Sweep { after, upto, version: intake.uncertain_version });
+            return Some(Job::Sweep {
+                after,
+                upto,
+                version: intake.uncertain_version,
+            });
         }
         if poll {
             intake.next_poll = monotonic + intake.interval;
@@ -217,7 +236,11 @@ impl Dispatcher {
         intake.paused = fetched.paused;
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
-        intake.interval = if found { intake.poll_busy } else { (intake.interval * 2).min(intake.poll_idle) };
+        intake.interval = if found {
+            intake.poll_busy
+        } else {
+            (intake.interval * 2).min(intake.poll_idle)
+        };
         intake.next_poll = monotonic + intake.interval;
         for owed in fetched.owed {
             self.offer(owed);
@@ -232,7 +255,10 @@ impl Dispatcher {
             intake.next_sweep = monotonic + (swept.took * SWEEP_SHARE).max(intake.interval);
         }
         let known: HashSet<i64> = intake.strays.iter().copied().collect();
-        let strays = swept.ids.into_iter().filter(|id| !self.queue.knows(*id) && !known.contains(id));
+        let strays = swept
+            .ids
+            .into_iter()
+            .filter(|id| !self.queue.knows(*id) && !known.contains(id));
         intake.strays.extend(strays.take(self.queue.room()));
         if swept.version == intake.uncertain_version {
             let waiting = swept.uncertain.into_iter().map(|one| (one.outbox_id, one.row));
@@ -281,8 +307,19 @@ impl Dispatcher {
         let (trace, mark) = (owed.trace(), owed.mark());
         // Without a share of the memory only the id is kept; the content is read again when its turn has come.
         let share = self.intake.share(owed.row.payload.len());
-        let content = share.map(|share| Content { owed, _share: Some(share) });
-        self.queue.offer(Item { outbox_id, row, order, due, trace, mark, content });
+        let content = share.map(|share| Content {
+            owed,
+            _share: Some(share),
+        });
+        self.queue.offer(Item {
+            outbox_id,
+            row,
+            order,
+            due,
+            trace,
+            mark,
+            content,
+        });
     }
 }
 
@@ -295,11 +332,19 @@ impl Reading {
     }
 }
 
-async fn read(store: &dyn Store, shard: &Shard, job: &Job, limits: FetchLimits) -> Result<Reading, StoreError> {
+async fn read(
+    store: &dyn Store,
+    shard: &Shard,
+    job: &Job,
+    limits: FetchLimits,
+) -> Result<Reading, StoreError> {
     match job {
         Job::Load(ids) => {
             let owed = store.load(shard, ids, limits).await?;
-            Ok(Reading::Loaded { asked: ids.clone(), owed })
+            Ok(Reading::Loaded {
+                asked: ids.clone(),
+                owed,
+            })
         }
         Job::Fetch { after, limits } => Ok(Reading::Fetched(store.fetch(shard, *after, *limits).await?)),
         Job::Sweep { after, upto, version } => Ok(Reading::Swept(Swept {

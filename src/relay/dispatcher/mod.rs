@@ -37,7 +37,6 @@ use recorder::Recorder;
 use renderings::Renderings;
 use sender::Sender;
 
-
 /// Why a dispatcher ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -73,11 +72,22 @@ pub(super) async fn dispatch(
         let (context, lease, current) = (&context, &lease, &current);
         async move { take_over(context, lease, current, &mut chance).await }
     });
-    let Some(settled) = settled.await else { return Ok(Exit::GraceOver) };
-    let Some(now) = settled? else { return Ok(Exit::LeaseLost) };
-    let open = retrying("open", &stop.abort, || Renderings::open(&*context.store, &current)).await;
-    let Some(renderings) = open else { return Ok(Exit::GraceOver) };
-    Dispatcher::new(context, lease, active, vitals, stop, renderings?, now, chance).run().await
+    let Some(settled) = settled.await else {
+        return Ok(Exit::GraceOver);
+    };
+    let Some(now) = settled? else {
+        return Ok(Exit::LeaseLost);
+    };
+    let open = retrying("open", &stop.abort, || {
+        Renderings::open(&*context.store, &current)
+    })
+    .await;
+    let Some(renderings) = open else {
+        return Ok(Exit::GraceOver);
+    };
+    Dispatcher::new(context, lease, active, vitals, stop, renderings?, now, chance)
+        .run()
+        .await
 }
 
 /// Dispatches one shard for as long as its lease is held.
@@ -133,7 +143,10 @@ impl Dispatcher {
             sender: Sender::new(),
             renderings,
             tasks: JoinSet::new(),
-            clock: DatabaseClock { read: now, at: monotonic },
+            clock: DatabaseClock {
+                read: now,
+                at: monotonic,
+            },
             chance,
             lost: false,
             context,
@@ -194,7 +207,10 @@ impl Dispatcher {
     fn fill(&mut self, now: Timestamp, active: &Active) {
         self.queue.promote(now);
         let batch = self.renderings.current().batch_limit();
-        let window = active.concurrency.saturating_mul(batch).saturating_add(self.recorder.ahead());
+        let window = active
+            .concurrency
+            .saturating_mul(batch)
+            .saturating_add(self.recorder.ahead());
         let between = self.recorder.beginning() + self.sender.len() + self.intake.awaited();
         let taken = self.queue.take(now, window.saturating_sub(between));
         for (outbox_id, mark) in taken.superseded {
@@ -226,7 +242,12 @@ impl Dispatcher {
         match prepared {
             Ok(prepared) => self.recorder.begin(prepared),
             Err(prepare::Unsendable::End(settlement)) => self.recorder.settle(*settlement, None),
-            Err(prepare::Unsendable::Later { after, trace, mark, why }) => {
+            Err(prepare::Unsendable::Later {
+                after,
+                trace,
+                mark,
+                why,
+            }) => {
                 tracing::error!(delivery.id = outbox_id, destination = %self.lease.shard.destination, %why, "cannot send");
                 self.queue.retry(outbox_id, now.plus(after), trace, mark);
             }
@@ -255,7 +276,9 @@ impl Dispatcher {
         }
         let now = self.clock.now(monotonic);
         while self.sender.requests() < active.concurrency {
-            let Some(request) = self.sender.next_request(now) else { return };
+            let Some(request) = self.sender.next_request(now) else {
+                return;
+            };
             let id = self.tasks.spawn(request.send()).id();
             self.sender.started(id);
         }
@@ -288,9 +311,17 @@ impl Dispatcher {
     /// How long nothing will happen by itself.
     fn next_deadline(&self, monotonic: Duration) -> Duration {
         let now = self.clock.now(monotonic);
-        let due = self.queue.next_due().map(|due| due.since(now).max(Duration::from_millis(1)));
+        let due = self
+            .queue
+            .next_due()
+            .map(|due| due.since(now).max(Duration::from_millis(1)));
         let held = self.sender.held_for(monotonic);
         let poll = self.intake.next_look().saturating_sub(monotonic);
-        [due, held].into_iter().flatten().chain([poll]).min().unwrap_or(poll)
+        [due, held]
+            .into_iter()
+            .flatten()
+            .chain([poll])
+            .min()
+            .unwrap_or(poll)
     }
 }

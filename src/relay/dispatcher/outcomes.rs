@@ -21,7 +21,9 @@ impl Dispatcher {
     /// Writes the next record, if there is one and none is in progress.
     pub(super) fn start_record(&mut self) {
         let returned = self.sender.returned;
-        let Some(record) = self.recorder.start(self.renderings.current_id(), returned) else { return };
+        let Some(record) = self.recorder.start(self.renderings.current_id(), returned) else {
+            return;
+        };
         let store = self.context.store.clone();
         let abort = self.stop.abort.clone();
         self.tasks.spawn(async move {
@@ -34,7 +36,9 @@ impl Dispatcher {
 
     /// A record is committed: what it began may be sent, what it settled leaves the queue.
     pub(super) fn recorded(&mut self, recorded: &Recorded) {
-        let Some(done) = self.recorder.done(self.sender.returned) else { return };
+        let Some(done) = self.recorder.done(self.sender.returned) else {
+            return;
+        };
         self.look_at_clock(recorded.now);
         self.intake.paused |= recorded.paused;
         if !recorded.leased && !self.lost {
@@ -61,11 +65,21 @@ impl Dispatcher {
     fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
         match settlement.kind {
             SettlementKind::SupersedeUncertain => {}
-            SettlementKind::Retry { after, unknown_since, .. } => {
-                let trace = if unknown_since.is_some() { Trace::Unknown } else { Trace::Clean };
+            SettlementKind::Retry {
+                after, unknown_since, ..
+            } => {
+                let trace = if unknown_since.is_some() {
+                    Trace::Unknown
+                } else {
+                    Trace::Clean
+                };
                 let attempts = settlement.attempts_before + u32::from(settlement.attempt.is_some());
-                let mark = Mark { attempts, key_epoch: settlement.key_epoch };
-                self.queue.retry(settlement.outbox_id, now.plus(after), trace, mark);
+                let mark = Mark {
+                    attempts,
+                    key_epoch: settlement.key_epoch,
+                };
+                self.queue
+                    .retry(settlement.outbox_id, now.plus(after), trace, mark);
             }
             SettlementKind::End(reason) => {
                 let ended = match reason.state() {
@@ -78,7 +92,10 @@ impl Dispatcher {
                 };
                 for overtaken in self.queue.end(settlement.outbox_id, ended) {
                     // The uncertain one has left `owed`, so there is no mark for it to match.
-                    let mark = Mark { attempts: 0, key_epoch: 0 };
+                    let mark = Mark {
+                        attempts: 0,
+                        key_epoch: 0,
+                    };
                     let superseded = without_attempt(overtaken, mark, SettlementKind::SupersedeUncertain);
                     self.recorder.settle(superseded, None);
                 }
@@ -89,13 +106,15 @@ impl Dispatcher {
     /// A newer version of the row is owed.
     pub(super) fn supersede(&mut self, outbox_id: i64, mark: Mark) {
         let ended = SettlementKind::End(Reason::NewerVersion);
-        self.recorder.settle(without_attempt(outbox_id, mark, ended), None);
+        self.recorder
+            .settle(without_attempt(outbox_id, mark, ended), None);
     }
 
     /// An operator asked to cancel what was only waiting.
     pub(super) fn cancel(&mut self, outbox_id: i64, mark: Mark) {
         let ended = SettlementKind::End(Reason::Operator);
-        self.recorder.settle(without_attempt(outbox_id, mark, ended), None);
+        self.recorder
+            .settle(without_attempt(outbox_id, mark, ended), None);
     }
 
     /// A request came back.
@@ -110,7 +129,9 @@ impl Dispatcher {
         let started_at = flight.started_at;
         let mut reports = reports.into_iter();
         for prepared in flight.deliveries {
-            let report = reports.next().unwrap_or_else(|| Report::unknown("the answer says nothing of this row"));
+            let report = reports
+                .next()
+                .unwrap_or_else(|| Report::unknown("the answer says nothing of this row"));
             self.decide(&prepared, report, started_at);
         }
     }
@@ -127,10 +148,19 @@ impl Dispatcher {
             cancel: owed.cancel,
         };
         let policy = self.active.borrow().policy.clone();
-        let decision = decide(&report.outcome, &standing, self.clock.now(monotonic), &policy, self.chance.f64());
+        let decision = decide(
+            &report.outcome,
+            &standing,
+            self.clock.now(monotonic),
+            &policy,
+            self.chance.f64(),
+        );
         self.log(prepared, &report, decision);
         self.hold(decision.hold, &report, monotonic);
-        self.recorder.settle(settlement(prepared, report, started_at, decision, &standing), Some(prepared.sequence));
+        self.recorder.settle(
+            settlement(prepared, report, started_at, decision, &standing),
+            Some(prepared.sequence),
+        );
     }
 
     /// What an outcome means for the whole destination.
@@ -142,10 +172,14 @@ impl Dispatcher {
                 self.intake.paused = true;
                 let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
                 let destination = self.lease.shard.destination.clone();
-                let reason = report.detail.clone().unwrap_or_else(|| "the receiver is gone".to_owned());
+                let reason = report
+                    .detail
+                    .clone()
+                    .unwrap_or_else(|| "the receiver is gone".to_owned());
                 tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
                 self.tasks.spawn(async move {
-                    let paused = retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
+                    let paused =
+                        retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
                     Event::Paused(paused)
                 });
             }
@@ -178,7 +212,10 @@ impl Dispatcher {
     }
 
     pub(super) fn look_at_clock(&mut self, now: Timestamp) {
-        self.clock = super::DatabaseClock { read: now, at: self.context.clock.monotonic() };
+        self.clock = super::DatabaseClock {
+            read: now,
+            at: self.context.clock.monotonic(),
+        };
     }
 }
 
@@ -192,9 +229,11 @@ fn settlement(
     let owed = prepared.owed();
     let kind = match decision.transition {
         Transition::End(reason) => SettlementKind::End(reason),
-        Transition::Retry { after, counts } => {
-            SettlementKind::Retry { after, counts, unknown_since: standing.unknown_since }
-        }
+        Transition::Retry { after, counts } => SettlementKind::Retry {
+            after,
+            counts,
+            unknown_since: standing.unknown_since,
+        },
     };
     Settlement {
         outbox_id: owed.row.id,
@@ -212,5 +251,11 @@ fn settlement(
 }
 
 pub(super) fn without_attempt(outbox_id: i64, mark: Mark, kind: SettlementKind) -> Settlement {
-    Settlement { outbox_id, key_epoch: mark.key_epoch, attempts_before: mark.attempts, attempt: None, kind }
+    Settlement {
+        outbox_id,
+        key_epoch: mark.key_epoch,
+        attempts_before: mark.attempts,
+        attempt: None,
+        kind,
+    }
 }

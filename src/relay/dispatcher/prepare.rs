@@ -44,7 +44,11 @@ impl Prepared {
     /// What goes on record before it is sent.
     pub(super) fn entry(&self) -> Entry {
         let owed = self.owed();
-        Entry { outbox_id: owed.row.id, attempt: owed.attempts + 1, key_epoch: owed.key_epoch }
+        Entry {
+            outbox_id: owed.row.id,
+            attempt: owed.attempts + 1,
+            key_epoch: owed.key_epoch,
+        }
     }
 }
 
@@ -60,7 +64,12 @@ pub(super) enum Unsendable {
     /// It ends, without an attempt.
     End(Box<Settlement>),
     /// It waits in memory.
-    Later { after: Duration, trace: Trace, mark: Mark, why: String },
+    Later {
+        after: Duration,
+        trace: Trace,
+        mark: Mark,
+        why: String,
+    },
 }
 
 /// Makes `content` ready to be put on record.
@@ -82,7 +91,13 @@ pub(super) fn prepare(
         mark: owed.mark(),
         why: error.to_string(),
     })?;
-    Ok(Prepared { content, key, rendering, destination, sequence: 0 })
+    Ok(Prepared {
+        content,
+        key,
+        rendering,
+        destination,
+        sequence: 0,
+    })
 }
 
 fn key_of(owed: &Owed, circumstances: &Circumstances<'_>) -> Result<IdempotencyKey, NotCanonical> {

@@ -85,11 +85,16 @@ impl Recorder {
 
     /// An entry of a dispatch needs no settlement (any more). The last one finishes the dispatch.
     pub(super) fn unsent(&mut self, sequence: i64) {
-        let Some(open) = self.open.get_mut(&sequence) else { return };
+        let Some(open) = self.open.get_mut(&sequence) else {
+            return;
+        };
         *open -= 1;
         if *open == 0 {
             self.open.remove(&sequence);
-            self.finished.push(DispatchId { relay: self.relay, sequence });
+            self.finished.push(DispatchId {
+                relay: self.relay,
+                sequence,
+            });
         }
     }
 
@@ -105,7 +110,10 @@ impl Recorder {
         }
         let mut begin = self.unbegun();
         let sequence = self.next_sequence;
-        let dispatch = DispatchId { relay: self.relay, sequence };
+        let dispatch = DispatchId {
+            relay: self.relay,
+            sequence,
+        };
         for prepared in &mut begin {
             prepared.sequence = sequence;
         }
@@ -116,12 +124,19 @@ impl Recorder {
         let entries: Vec<Entry> = begin.iter().map(Prepared::entry).collect();
         let record = Arc::new(Record {
             lease: self.lease.clone(),
-            begin: (!entries.is_empty()).then_some(Begin { dispatch, rendering, entries }),
+            begin: (!entries.is_empty()).then_some(Begin {
+                dispatch,
+                rendering,
+                entries,
+            }),
             settle: std::mem::take(&mut self.settle),
             finished: std::mem::take(&mut self.finished),
         });
         self.returned_before = returned;
-        self.in_progress = Some(InProgress { record: record.clone(), begin });
+        self.in_progress = Some(InProgress {
+            record: record.clone(),
+            begin,
+        });
         Some(record)
     }
 

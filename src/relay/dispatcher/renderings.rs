@@ -52,12 +52,17 @@ impl Renderings {
     }
 
     /// What a delivery is rendered under, given the rendering of its first attempt.
-    pub(super) fn of(&mut self, recorded: Option<i64>) -> Result<(i64, Arc<dyn Destination>), UnknownRendering> {
+    pub(super) fn of(
+        &mut self,
+        recorded: Option<i64>,
+    ) -> Result<(i64, Arc<dyn Destination>), UnknownRendering> {
         let id = recorded.unwrap_or(self.current);
         if let Some(destination) = self.ready.get(&id) {
             return Ok((id, destination.clone()));
         }
-        let spec = self.specs.get(&id).ok_or_else(|| UnknownRendering { why: format!("there is no number {id}") })?;
+        let spec = self.specs.get(&id).ok_or_else(|| UnknownRendering {
+            why: format!("there is no number {id}"),
+        })?;
         let destination: Arc<dyn Destination> = self.destination.under(&Rendering(spec.clone()))?.into();
         self.ready.insert(id, destination.clone());
         Ok((id, destination))

@@ -91,9 +91,15 @@ impl Sender {
         {
             deliveries.push(next);
         }
-        let batch = deliveries.iter().map(|prepared| outgoing(prepared, now)).collect();
+        let batch = deliveries
+            .iter()
+            .map(|prepared| outgoing(prepared, now))
+            .collect();
         self.deliveries_on_wire += deliveries.len();
-        self.boarding = Some(Flight { deliveries, started_at: now });
+        self.boarding = Some(Flight {
+            deliveries,
+            started_at: now,
+        });
         Some(Request { destination, batch })
     }
 
@@ -127,11 +133,17 @@ impl Sender {
     }
 
     pub(super) fn held_for(&self, monotonic: Duration) -> Option<Duration> {
-        self.is_held(monotonic).then(|| self.held_until.saturating_sub(monotonic))
+        self.is_held(monotonic)
+            .then(|| self.held_until.saturating_sub(monotonic))
     }
 }
 
 fn outgoing(prepared: &Prepared, now: Timestamp) -> Outgoing {
     let owed = prepared.owed();
-    Outgoing { row: owed.row.clone(), key: prepared.key, attempt: owed.attempts + 1, now }
+    Outgoing {
+        row: owed.row.clone(),
+        key: prepared.key,
+        attempt: owed.attempts + 1,
+        now,
+    }
 }
