@@ -3,6 +3,9 @@
 //! One pure function from an outcome and where the delivery stands to a transition, and to what the destination as a
 //! whole must do. Acting on the answer is the dispatcher's work, recording it the store's.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use super::delivery::Reason;

@@ -1,0 +1,220 @@
+-- The tables of Aftercommit. Everything lives in the schema `aftercommit`, which the migrator creates.
+--
+-- Names compare bytewise (`collate "C"`), so that the order of keys is the same everywhere. There are no foreign keys
+-- on the hot path: they would make multixacts, and every row that they would guard is written by one statement.
+
+-- Facts about this database as a whole: `namespace` (goes into every key), `max_payload_bytes`.
+create table aftercommit.setting (
+    name text primary key,
+    value text not null
+);
+
+create table aftercommit.topic (
+    name text collate "C" primary key check (octet_length(name) between 1 and 255),
+    kind text not null check (kind in ('event', 'state')),
+    -- Here, not in `setting`, since the trigger reads the topic's row anyway.
+    max_payload_bytes integer not null
+);
+
+create table aftercommit.route (
+    topic text collate "C" not null,
+    destination text collate "C" not null check (destination <> ''),
+    shards integer not null default 1 check (shards between 1 and 64),
+    primary key (topic, destination)
+);
+
+-- Append-only and wide. `payload` is json, not jsonb: the bytes that were written are the bytes that are sent.
+-- The id has no default: the trigger assigns it under the ledger's lock, so that ids ascend per row key.
+create table aftercommit.outbox (
+    id bigint primary key,
+    topic text collate "C" not null,
+    row_key text collate "C" not null check (octet_length(row_key) between 1 and 1024),
+    row_version bigint,
+    generation bigint not null default 1,
+    op text not null check (op in ('upsert', 'delete', 'event')),
+    payload json not null default 'null',
+    headers json,
+    created_at timestamptz not null default now()
+);
+create sequence aftercommit.outbox_id_seq as bigint owned by aftercommit.outbox.id;
+-- For "the newest row of a key", replays of older rows, and people who look for a row.
+create index outbox_row on aftercommit.outbox (topic, row_key, id);
+
+-- What has been admitted. `identity` is the row key (state topics) or a hash of key, version and content (events).
+-- `admitted` tells the trigger what its own upsert decided; it means nothing afterwards.
+create table aftercommit.ledger (
+    topic text collate "C" not null,
+    identity text collate "C" not null,
+    fingerprint bytea not null,
+    row_version bigint,
+    generation bigint not null,
+    op text not null,
+    outbox_id bigint not null,
+    admitted boolean not null,
+    seen_at timestamptz not null default now(),
+    primary key (topic, identity)
+);
+
+-- One row per delivery that has not ended; deleted when it ends. The hot table: as narrow as can be, its primary key
+-- its only index. A topic without a route is owed to the destination ''.
+-- The key leaves the shard out, so that one delivery can never stand under two shards.
+create table aftercommit.owed (
+    destination text collate "C" not null,
+    outbox_id bigint not null,
+    shard integer not null default 0,
+    attempts integer not null default 0 check (attempts >= 0),
+    -- Of the attempts, those that do not count against max_attempts.
+    excused integer not null default 0 check (excused between 0 and attempts),
+    key_epoch integer not null default 0 check (key_epoch >= 0),
+    due_at timestamptz not null default now(),
+    owed_at timestamptz not null default now(),
+    -- The start of the first attempt that may have arrived without an answer.
+    unknown_since timestamptz,
+    -- An operator asked to cancel it; it ends at its next settle, unless that is a success.
+    cancel_at timestamptz,
+    -- What its first attempt was rendered under; null before that attempt has ended.
+    rendering bigint,
+    primary key (destination, outbox_id)
+) with (
+    fillfactor = 90,
+    -- The table turns over many times an hour while its size stays small: vacuum by count, at full speed.
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 20000,
+    autovacuum_vacuum_insert_scale_factor = 0,
+    autovacuum_vacuum_insert_threshold = 100000,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- One row per delivery that has ended, or waits for a person.
+create table aftercommit.settled (
+    outbox_id bigint not null,
+    destination text collate "C" not null,
+    state text not null,
+    reason text not null,
+    at timestamptz not null default now(),
+    attempts integer not null,
+    key_epoch integer not null,
+    -- What it was sent under: a replay under the same key sends the same bytes. Null if it was never attempted.
+    rendering bigint,
+    primary key (outbox_id, destination),
+    check (
+        (state = 'delivered' and reason = 'accepted')
+        or (state = 'dead' and reason in ('refused', 'stored_failure', 'attempts_exhausted', 'age_exhausted',
+            'not_canonical', 'not_renderable'))
+        or (state = 'uncertain' and reason in ('outcome_unknown', 'window_passed'))
+        or (state = 'superseded' and reason = 'newer_version')
+        or (state = 'cancelled' and reason = 'operator')
+    )
+);
+-- Few rows, often asked for: what is in trouble, and which row keys an uncertain delivery holds.
+create index settled_trouble on aftercommit.settled (destination, state, outbox_id)
+    where state in ('dead', 'uncertain');
+
+-- What people query. `select state, count(*) from aftercommit.delivery group by 1`
+create view aftercommit.delivery as
+    select outbox_id, destination, 'pending' as state, null as reason, null::timestamptz as settled_at, attempts,
+        key_epoch, due_at, owed_at, unknown_since, cancel_at
+    from aftercommit.owed
+    where destination <> ''
+    union all
+    select outbox_id, destination, state, reason, at, attempts, key_epoch, null, null, null, null
+    from aftercommit.settled;
+
+-- Append-only history: what was sent, and what came back.
+create table aftercommit.attempt (
+    outbox_id bigint not null,
+    destination text collate "C" not null,
+    number integer not null,
+    key_epoch integer not null,
+    lease_epoch bigint not null,
+    outcome text not null check (outcome in ('accepted', 'throttled', 'refused', 'unreachable', 'unknown')),
+    http_status integer,
+    started_at timestamptz not null,
+    duration_us bigint not null,
+    -- The key as it stood in the header, and the SHA-256 of the body; null where a crash took the knowledge.
+    key text,
+    body_digest bytea,
+    detail text,
+    excerpt text,
+    primary key (outbox_id, destination, number)
+);
+
+-- The write-ahead record of what is in flight: one row a batch. `entries` is a list of [outbox_id, attempt, key_epoch].
+create table aftercommit.dispatch (
+    relay text not null,
+    sequence bigint not null,
+    destination text collate "C" not null,
+    shard integer not null,
+    epoch bigint not null,
+    rendering bigint not null,
+    entries json not null,
+    at timestamptz not null default now(),
+    primary key (relay, sequence)
+);
+create index dispatch_shard on aftercommit.dispatch (destination, shard);
+
+-- The parts of destination configurations that requests were rendered under, by content.
+create table aftercommit.rendering (
+    id bigint generated always as identity primary key,
+    digest bytea not null unique,
+    spec text not null
+);
+
+-- One heartbeat row per process.
+create table aftercommit.relay (
+    id text primary key,
+    version text not null,
+    started_at timestamptz not null default now(),
+    beat_at timestamptz not null default now()
+) with (fillfactor = 50);
+
+-- Written only when ownership changes. `epoch` is the fencing token: it grows with each change.
+create table aftercommit.lease (
+    destination text collate "C" not null,
+    shard integer not null,
+    owner text,
+    epoch bigint not null default 0,
+    primary key (destination, shard)
+);
+
+create table aftercommit.destination_state (
+    destination text collate "C" primary key,
+    paused_at timestamptz,
+    paused_by text,
+    pause_reason text
+);
+
+-- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
+create table aftercommit.replay (
+    id bigint generated always as identity primary key,
+    state text not null default 'running' check (state in ('running', 'done', 'cancelled')),
+    filter text not null,
+    key_mode text not null check (key_mode in ('same', 'new')),
+    force boolean not null default false,
+    reason text not null,
+    requested_by text not null,
+    -- The Idempotency-Key of the request, and the digest of what it asked for.
+    request_key text unique,
+    request_digest bytea,
+    -- Where the job stands: deliveries up to and including this one have been looked at.
+    cursor_outbox_id bigint not null default 0,
+    cursor_destination text collate "C" not null default '',
+    -- Rows that were written after the request are not its concern.
+    last_outbox_id bigint not null,
+    requeued bigint not null default 0,
+    left_alone bigint not null default 0,
+    skipped bigint not null default 0,
+    created_at timestamptz not null default now(),
+    finished_at timestamptz
+);
+
+-- Who changed what, why, and when. Written in the transaction of the change.
+create table aftercommit.audit (
+    id bigint generated always as identity primary key,
+    at timestamptz not null default now(),
+    actor text not null,
+    action text not null,
+    subject text not null,
+    reason text,
+    detail text
+);
