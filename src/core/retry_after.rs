@@ -48,7 +48,9 @@ fn date(text: &str) -> Option<Timestamp> {
     const EPOCH: DateTime = jiff::civil::date(1970, 1, 1).at(0, 0, 0, 0);
     DATE_FORMS.iter().find_map(|form| {
         let date = strtime::parse(form, text).ok()?.to_datetime().ok()?;
-        i64::try_from(date.duration_since(EPOCH).as_micros()).ok().map(Timestamp::from_micros)
+        i64::try_from(date.duration_since(EPOCH).as_micros())
+            .ok()
+            .map(Timestamp::from_micros)
     })
 }
 
@@ -129,7 +131,7 @@ mod tests {
     fn of_several_headers_the_longest_readable_wait_is_kept() {
         assert_eq!(
             retry_after([&b"5"[..], b"60", b"soon"], NOW),
-            Some(Duration::from_secs(60))
+            Some(Duration::from_mins(1))
         );
     }
 

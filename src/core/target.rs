@@ -140,7 +140,7 @@ const fn v6(a: u16, b: u16) -> Ipv6Addr {
     Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0)
 }
 
-/// The only part of IPv6 that is given out: 2000::/3.
+/// The only part of IPv6 that is given out: `2000::/3`.
 const GLOBAL_UNICAST: Ipv6Addr = v6(0x2000, 0);
 
 /// The special networks of IPv4, from the IANA registry, and one address that is special at a large cloud.

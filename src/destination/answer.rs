@@ -71,7 +71,7 @@ async fn read_body(mut response: reqwest::Response, caps: BodyCaps, kept: &mut V
 }
 
 /// `bytes` as text of at most `max_bytes` bytes, cut between characters. What is no UTF-8, and control characters but
-/// for line breaks and tabs, become U+FFFD: PostgreSQL takes no NUL, and terminals obey the others.
+/// for line breaks and tabs, become U+FFFD: a database may take no NUL, and terminals obey the others.
 pub fn printable(bytes: &[u8], max_bytes: usize) -> String {
     let shown = |character: char| match character {
         '\n' | '\r' | '\t' => character,

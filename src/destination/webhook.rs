@@ -8,30 +8,27 @@
 
 mod envelope;
 mod rendering;
+mod report;
 mod request;
 mod row_headers;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use secrecy::ExposeSecret;
 use url::Url;
 
-use super::answer::{Answer, BodyCaps};
-use super::client::{ClientError, Exchange, GuardedClient, Guards};
-use super::failure::Failure;
+use super::answer::BodyCaps;
+use super::client::{ClientError, GuardedClient, Guards};
 use super::resolver::{Lookup, SystemLookup};
 use super::signing::Signer;
-use super::status;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::destination::WebhookConfig;
 use crate::core::header_rule::{BadHeader, MAX_HEADERS};
-use crate::core::outcome::{Outcome, Refusal, Report};
+use crate::core::outcome::Report;
 use crate::core::signature::BadSigningSecret;
 use crate::core::target::TargetRule;
-use crate::core::time::Timestamp;
 use rendering::WebhookRendering;
 
 /// A webhook receiver.
@@ -101,8 +98,14 @@ impl Webhook {
 
     async fn deliver_one(&self, outgoing: &Outgoing) -> Report {
         match request::build(&self.receiver, &self.rendering, outgoing) {
-            Ok(request) => report(self.receiver.client.send(request).await, outgoing.now),
-            Err(why) => not_sent(&why),
+            Ok((request, body_digest)) => {
+                let exchange = self.receiver.client.send(request).await;
+                Report {
+                    body_digest: Some(body_digest),
+                    ..report::of(exchange, outgoing.now)
+                }
+            }
+            Err(why) => report::not_sent(&why),
         }
     }
 }
@@ -174,58 +177,6 @@ fn with_defaults(configured: &HeaderMap) -> HeaderMap {
     );
     headers.extend(configured.clone());
     headers
-}
-
-/// What goes on record of an exchange.
-fn report(exchange: Exchange, now: Timestamp) -> Report {
-    let Exchange { result, duration } = exchange;
-    let unanswered = |outcome, detail| Report {
-        outcome,
-        http_status: None,
-        detail: Some(detail),
-        excerpt: None,
-        duration,
-    };
-    match result {
-        Ok(answer) => answered(answer, now, duration),
-        Err(Failure::Unreachable(why)) => unanswered(Outcome::Unreachable, why),
-        Err(Failure::Unknown(why)) => unanswered(Outcome::Unknown, why),
-    }
-}
-
-/// The status decides; what was wrong with the body is only noted.
-fn answered(answer: Answer, now: Timestamp, duration: Duration) -> Report {
-    let Answer {
-        status,
-        headers,
-        excerpt,
-        trouble,
-    } = answer;
-    let outcome = status::classify(status, &headers, now);
-    let refusal = (outcome != Outcome::Accepted).then(|| status::describe(status, &headers));
-    let detail = match (refusal, trouble) {
-        (Some(refusal), Some(trouble)) => Some(format!("{refusal}; {trouble}")),
-        (None, Some(trouble)) => Some(format!("accepted, but {trouble}")),
-        (refusal, None) => refusal,
-    };
-    Report {
-        outcome,
-        http_status: Some(status),
-        detail,
-        excerpt,
-        duration,
-    }
-}
-
-/// A row of which no request can be made is refused before anything is sent; it can only be refused again.
-fn not_sent(why: &request::NotSendable) -> Report {
-    Report {
-        outcome: Outcome::Refused(Refusal::Final),
-        http_status: None,
-        detail: Some(format!("not sent: {why}")),
-        excerpt: None,
-        duration: Duration::ZERO,
-    }
 }
 
 #[cfg(test)]

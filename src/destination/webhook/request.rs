@@ -6,6 +6,7 @@ use std::fmt::Write;
 use bytes::Bytes;
 use reqwest::Request;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use sha2::{Digest, Sha256};
 
 use super::rendering::WebhookRendering;
 use super::{Receiver, envelope, row_headers};
@@ -37,12 +38,12 @@ pub(super) enum NotSendable {
     Value(#[from] InvalidHeaderValue),
 }
 
-/// The request of the attempt `outgoing`.
+/// The request of the attempt `outgoing`, and the SHA-256 of its body.
 pub(super) fn build(
     receiver: &Receiver,
     rendering: &WebhookRendering,
     outgoing: &Outgoing,
-) -> Result<Request, NotSendable> {
+) -> Result<(Request, [u8; 32]), NotSendable> {
     let body = match rendering.body {
         WebhookBody::Payload => envelope::payload(&outgoing.row),
         WebhookBody::Envelope => envelope::envelope(&outgoing.row),
@@ -62,10 +63,11 @@ pub(super) fn build(
     );
     sign(&mut headers, receiver, outgoing, &body)?;
 
+    let body_digest = Sha256::digest(&body).into();
     let mut request = Request::new(rendering.method.clone(), receiver.url.clone());
     *request.headers_mut() = headers;
     *request.body_mut() = Some(body.into());
-    Ok(request)
+    Ok((request, body_digest))
 }
 
 /// A header that a configuration or a row supplies, checked.
