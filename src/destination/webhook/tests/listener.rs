@@ -118,22 +118,16 @@ impl Connection {
         while self.write(bytes) {}
     }
 
-    /// Writes one byte of `bytes` after the other, every few milliseconds, for ever.
-    pub(super) fn trickle(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().cycle() {
-            if !self.write(&[*byte]) || self.is_closed_within(Duration::from_millis(5)) {
-                return;
-            }
-        }
+    /// Writes `piece` every few milliseconds until the client is gone.
+    pub(super) fn trickle(&mut self, piece: &[u8]) {
+        self.stream
+            .set_read_timeout(Some(Duration::from_millis(5)))
+            .unwrap();
+        while self.write(piece) && !matches!(self.stream.read(&mut [0]), Ok(0)) {}
     }
 
     /// Says nothing until the client is gone.
     pub(super) fn hang(&mut self) {
         let _ = self.stream.read(&mut [0]);
-    }
-
-    fn is_closed_within(&mut self, wait: Duration) -> bool {
-        self.stream.set_read_timeout(Some(wait)).unwrap();
-        matches!(self.stream.read(&mut [0]), Ok(0))
     }
 }
