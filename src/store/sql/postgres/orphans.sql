@@ -1,0 +1,21 @@
+-- $1 destination, $2 shard, $3 epoch of the lease
+--
+-- An entry matches as long as no outcome of its attempt is on record and no replay has begun anew.
+select
+    dispatch.relay, dispatch.sequence, dispatch.at, dispatch.rendering as dispatch_rendering,
+    entry.outbox_id, entry.attempt, entry.key_epoch,
+    owed.excused, owed.owed_at, owed.unknown_since, owed.cancel_at, owed.rendering
+from aftercommit.dispatch
+left join (
+    lateral (
+        select (value ->> 0)::bigint as outbox_id, (value ->> 1)::integer as attempt, (value ->> 2)::integer as key_epoch
+        from json_array_elements(dispatch.entries)
+    ) as entry
+    join aftercommit.owed
+        on owed.destination = $1
+        and owed.outbox_id = entry.outbox_id
+        and owed.attempts = entry.attempt - 1
+        and owed.key_epoch = entry.key_epoch
+) on true
+where dispatch.destination = $1 and dispatch.shard = $2 and dispatch.epoch < $3
+order by dispatch.at, dispatch.relay, dispatch.sequence, entry.outbox_id

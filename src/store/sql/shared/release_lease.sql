@@ -1,0 +1,2 @@
+update aftercommit.lease set owner = null
+where destination = $1 and shard = $2 and owner = $3 and epoch = $4

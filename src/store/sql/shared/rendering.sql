@@ -1,0 +1,1 @@
+select spec from aftercommit.rendering where id = $1
