@@ -19,9 +19,14 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock that starts now.
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else takes as a parameter")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everything else takes as a parameter"
+    )]
     pub fn start() -> Self {
-        Self { start: Instant::now() }
+        Self {
+            start: Instant::now(),
+        }
     }
 }
 

@@ -85,6 +85,9 @@ create table aftercommit.owed (
     autovacuum_vacuum_cost_delay = 0
 );
 
+-- Seldom any rows, so it costs an insert nothing: how a dispatcher learns what it is to cancel.
+create index owed_cancel on aftercommit.owed (destination, outbox_id) where cancel_at is not null;
+
 -- One row per delivery that has ended, or waits for a person.
 create table aftercommit.settled (
     outbox_id bigint not null,

@@ -76,6 +76,9 @@ create table owed (
     primary key (destination, outbox_id)
 ) without rowid;
 
+-- Seldom any rows, so it costs an insert nothing: how a dispatcher learns what it is to cancel.
+create index owed_cancel on owed (destination, outbox_id) where cancel_at is not null;
+
 -- One row per delivery that has ended, or waits for a person.
 create table settled (
     outbox_id integer not null,
