@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::core::key::KeyForm;
 use crate::core::policy::Policy;
+pub use crate::core::queue::OrderMode;
 
 /// `[destinations.NAME]`
 #[derive(Debug, Clone)]
@@ -26,18 +27,6 @@ pub struct DestinationConfig {
     pub policy: Policy,
     /// What it is, and how it is reached.
     pub receiver: ReceiverConfig,
-}
-
-/// How deliveries of one row key follow one another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OrderMode {
-    /// A newer version supersedes older ones that are still owed.
-    Latest,
-    /// Each waits for the one before it.
-    Ordered,
-    /// None waits for another.
-    Independent,
 }
 
 /// What a destination is. One variant per `type` in the configuration.

@@ -144,10 +144,13 @@ impl FromStr for State {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        STATES.into_iter().find(|state| state.as_str() == word).ok_or(UnknownWord {
-            what: "state",
-            word: word.to_owned(),
-            known: "pending, delivered, dead, uncertain, superseded, cancelled",
-        })
+        STATES
+            .into_iter()
+            .find(|state| state.as_str() == word)
+            .ok_or(UnknownWord {
+                what: "state",
+                word: word.to_owned(),
+                known: "pending, delivered, dead, uncertain, superseded, cancelled",
+            })
     }
 }

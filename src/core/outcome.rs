@@ -71,6 +71,8 @@ pub struct Report {
     pub detail: Option<String>,
     /// The start of the response body, lossy text, capped.
     pub excerpt: Option<String>,
+    /// SHA-256 of the body that was sent; none if no request was made.
+    pub body_digest: Option<[u8; 32]>,
     /// From the first byte out to the last byte in, or to the failure.
     pub duration: Duration,
 }

@@ -49,7 +49,8 @@ impl RetryPolicy {
     /// The delay after attempt number `counted` (from 1), with full jitter: `jitter` lies in `0.0..=1.0`.
     pub fn delay(&self, counted: u32, jitter: f64) -> Duration {
         let exponent = i32::try_from(counted.saturating_sub(1)).unwrap_or(i32::MAX);
-        let ceiling = (self.first.as_secs_f64() * self.factor.powi(exponent)).min(self.max_delay.as_secs_f64());
+        let ceiling =
+            (self.first.as_secs_f64() * self.factor.powi(exponent)).min(self.max_delay.as_secs_f64());
         let delay = Duration::try_from_secs_f64(ceiling * jitter.clamp(0.0, 1.0)).unwrap_or(self.max_delay);
         delay.clamp(SHORTEST, self.max_delay.max(SHORTEST))
     }

@@ -91,7 +91,11 @@ impl FromStr for TopicKind {
         match word {
             "event" => Ok(Self::Event),
             "state" => Ok(Self::State),
-            _ => Err(UnknownWord { what: "topic kind", word: word.to_owned(), known: "event, state" }),
+            _ => Err(UnknownWord {
+                what: "topic kind",
+                word: word.to_owned(),
+                known: "event, state",
+            }),
         }
     }
 }
@@ -104,7 +108,11 @@ impl FromStr for Op {
             "upsert" => Ok(Self::Upsert),
             "delete" => Ok(Self::Delete),
             "event" => Ok(Self::Event),
-            _ => Err(UnknownWord { what: "op", word: word.to_owned(), known: "upsert, delete, event" }),
+            _ => Err(UnknownWord {
+                what: "op",
+                word: word.to_owned(),
+                known: "upsert, delete, event",
+            }),
         }
     }
 }
@@ -121,7 +129,10 @@ pub struct RowId {
 impl RowId {
     /// The row `row_key` of `topic`.
     pub fn new(topic: &str, row_key: &str) -> Self {
-        Self { topic: topic.into(), row_key: row_key.into() }
+        Self {
+            topic: topic.into(),
+            row_key: row_key.into(),
+        }
     }
 }
 

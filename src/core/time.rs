@@ -23,7 +23,10 @@ impl Timestamp {
     /// This much later; saturates at the end of time.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)),
+        )
     }
 
     /// How long after `earlier` this is; zero if it is not after it.

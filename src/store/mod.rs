@@ -1,1 +1,100 @@
 //! What the relay keeps in the database, in domain verbs.
+//!
+//! [`Store`] is the contract; `SqlStore` keeps it on PostgreSQL and on SQLite, and one conformance suite runs on both.
+//! Nothing above this floor speaks SQL, and nothing here decides what becomes of a delivery: `core::decide` does.
+
+pub mod error;
+pub mod types;
+
+pub use error::StoreError;
+pub use types::{
+    Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
+    Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
+};
+
+use std::time::Duration;
+
+/// What a relay needs of the database.
+///
+/// Promises, for every implementation:
+/// - Each verb is one transaction, or one statement; it happened wholly or not at all.
+/// - Each verb may be repeated after an error, though the first try may have committed: the repetition changes
+///   nothing that the first try changed, and returns what it would have returned.
+/// - No future may be dropped half way: callers await to the end, and time-outs are the server's.
+/// - Times are the database's clock.
+#[async_trait::async_trait]
+pub trait Store: Send + Sync {
+    /// Says that the relay lives, registers it if need be, and forgets relays that have been silent for a day.
+    async fn beat(&self, relay: &RelayId, lease_ttl: Duration) -> Result<Beat, StoreError>;
+
+    /// Every lease row, with whether its owner has been heard of within `lease_ttl`.
+    async fn leases(&self, lease_ttl: Duration) -> Result<Vec<types::LeaseRow>, StoreError>;
+
+    /// Takes the lease of `shard` if nobody holds it, or its owner has been silent for `lease_ttl`.
+    ///
+    /// No two relays ever hold the same shard under one epoch: the epoch grows with each change of hands. A relay that
+    /// holds the lease already gets it again, under a new epoch.
+    async fn acquire(
+        &self,
+        shard: &Shard,
+        relay: &RelayId,
+        lease_ttl: Duration,
+    ) -> Result<Option<Lease>, StoreError>;
+
+    /// Gives the lease back. Nothing happens if it is no longer held under this epoch.
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Says goodbye: forgets the relay's heartbeat, so that others need not wait for it to expire.
+    async fn leave(&self, relay: &RelayId) -> Result<(), StoreError>;
+
+    /// What was in flight under earlier epochs of this lease and never settled, in ascending order of outbox id.
+    ///
+    /// Only entries that still match what is owed (same attempt, same key epoch) come back as deliveries; dispatches
+    /// without any such entry come back too, so that they can be finished.
+    async fn orphans(&self, lease: &Lease) -> Result<Vec<Orphan>, StoreError>;
+
+    /// Owed deliveries of the shard with an outbox id above `after`, in ascending order, due or not.
+    ///
+    /// Costs the same however long the backlog is.
+    async fn fetch(&self, shard: &Shard, after: i64, limits: FetchLimits) -> Result<Fetched, StoreError>;
+
+    /// Ids of owed deliveries of the shard in `after < id <= upto`, ascending, at most `limit`.
+    async fn owed_ids(
+        &self,
+        shard: &Shard,
+        after: i64,
+        upto: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError>;
+
+    /// The owed deliveries of `ids`, whole; those that are no longer owed are left out. Ascending.
+    async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError>;
+
+    /// Deliveries of the shard that are `uncertain`: they hold their row key.
+    async fn uncertain(&self, shard: &Shard) -> Result<Vec<Uncertain>, StoreError>;
+
+    /// Puts attempts on record before they are sent, and outcomes once they are known, in one transaction.
+    ///
+    /// Beginning, retrying and ending without success need the lease; a success is a fact and needs none. See
+    /// [`Recorded`] for what was refused.
+    async fn record(&self, record: Record) -> Result<Recorded, StoreError>;
+
+    /// The id under which a rendering is kept; the same text always has the same id.
+    async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError>;
+
+    /// The text of a rendering.
+    async fn rendering(&self, id: i64) -> Result<String, StoreError>;
+
+    /// Pauses the destination on the relay's own account (410, revoked token), with an audit row.
+    async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError>;
+
+    /// Moves owed rows of the destination `''` whose topic has a route by now to their routes, at most `limit` at once.
+    /// Returns how many rows were moved.
+    async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError>;
+
+    /// The name that goes into every key.
+    async fn namespace(&self) -> Result<String, StoreError>;
+
+    /// A number that changes when somebody else committed, if the database can say so cheaply (SQLite), else `None`.
+    async fn change_mark(&self) -> Result<Option<i64>, StoreError>;
+}

@@ -9,7 +9,6 @@
 //!                  (NEXTEST_RUN_ID is one) ──┘    (a file lock)
 //! ```
 
-#[cfg(test)]
 mod tests;
 mod tools;
 

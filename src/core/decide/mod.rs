@@ -3,6 +3,9 @@
 //! One pure function from an outcome and where the delivery stands to a transition, and to what the destination as a
 //! whole must do. Acting on the answer is the dispatcher's work, recording it the store's.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use super::delivery::Reason;
@@ -81,15 +84,30 @@ pub struct Decision {
 const UNNAMED_WAIT: Duration = Duration::from_secs(1);
 
 /// Decides what follows from `outcome`. `now` is the database's clock; `jitter` lies in `0.0..=1.0`.
-pub fn decide(outcome: &Outcome, standing: &Standing, now: Timestamp, policy: &Policy, jitter: f64) -> Decision {
+pub fn decide(
+    outcome: &Outcome,
+    standing: &Standing,
+    now: Timestamp,
+    policy: &Policy,
+    jitter: f64,
+) -> Decision {
     let hold = hold_of(outcome, standing, policy, jitter);
     if *outcome == Outcome::Accepted {
-        return Decision { transition: Transition::End(Reason::Accepted), hold };
+        return Decision {
+            transition: Transition::End(Reason::Accepted),
+            hold,
+        };
     }
     if standing.cancel == CancelRequest::Requested {
-        return Decision { transition: Transition::End(Reason::Operator), hold };
+        return Decision {
+            transition: Transition::End(Reason::Operator),
+            hold,
+        };
     }
-    Decision { transition: after_failure(outcome, standing, now, policy, jitter), hold }
+    Decision {
+        transition: after_failure(outcome, standing, now, policy, jitter),
+        hold,
+    }
 }
 
 /// Whether a delivery that is due may be sent: after an unknown outcome only while the receiver remembers the key.
@@ -103,9 +121,10 @@ pub fn may_send(unknown_since: Option<Timestamp>, now: Timestamp, policy: &Polic
 
 fn hold_of(outcome: &Outcome, standing: &Standing, policy: &Policy, jitter: f64) -> Hold {
     match outcome {
-        Outcome::Throttled { scope: Scope::Destination, retry_after } => {
-            Hold::For(wait(*retry_after, standing, policy, jitter))
-        }
+        Outcome::Throttled {
+            scope: Scope::Destination,
+            retry_after,
+        } => Hold::For(wait(*retry_after, standing, policy, jitter)),
         Outcome::Refused(Refusal::Gone) => Hold::Pause,
         _ => Hold::None,
     }

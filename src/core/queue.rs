@@ -1,1 +1,0 @@
-//! What may be sent next from one shard of one destination.
