@@ -3,5 +3,6 @@
 // What helps a test is test code too, and may unwrap.
 #![cfg(test)]
 
+mod admission;
 mod postgres;
 mod sqlite;
