@@ -59,7 +59,7 @@ declare
     registered aftercommit.topic;
 begin
     if octet_length(new_topic) between 1 and 255 is not true then
-        raise exception 'topic "%…" has % bytes', left(new_topic, 40), octet_length(new_topic)
+        raise exception 'topic "%": the name has % bytes', left(new_topic, 40), octet_length(new_topic)
             using errcode = 'invalid_parameter_value', hint = 'The name of a topic has 1 to 255 bytes.';
     end if;
     insert into aftercommit.topic (name, kind, max_payload_bytes)
@@ -84,8 +84,8 @@ declare
 begin
     -- What is refused.
     if octet_length(new.row_key) between 1 and 1024 is not true then
-        raise exception 'topic "%", row key "%…": the row key has % bytes', new.topic, left(new.row_key, 40),
-            coalesce(octet_length(new.row_key)::text, 'no')
+        raise exception 'topic "%", row key "%": the row key has % bytes', new.topic, left(new.row_key, 40),
+            octet_length(new.row_key)
             using errcode = 'invalid_parameter_value',
             hint = 'A row key has 1 to 1024 bytes; hash a longer one, for example with sha256.';
     elsif kind_of_op is null then
@@ -164,8 +164,9 @@ begin
 end
 $$;
 
+-- A plan that was made while there were few routes must serve when there are many: a nested loop would not.
 create function aftercommit.owe() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_nestloop = off
 as $$
 begin
     insert into aftercommit.owed (destination, outbox_id, shard)
