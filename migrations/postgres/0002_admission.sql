@@ -19,11 +19,11 @@ as $$
     select ('x' || encode(substr(sha256(convert_to(row_key, 'UTF8')), 1, 4), 'hex'))::bit(32)::bigint
 $$;
 
--- The shard that dispatches a row. The relay computes the same. Plain enough for the planner to inline: one shard, no hash.
-create function aftercommit.shard_of(row_key text, shards integer) returns integer
+-- The slot of a row: rows of one key are dispatched by one shard, whatever the number of shards.
+create function aftercommit.slot_of(row_key text) returns integer
 language sql immutable parallel safe
 as $$
-    select case when shards = 1 then 0 else (aftercommit.row_key_hash(row_key) % shards)::integer end
+    select (aftercommit.row_key_hash(row_key) % 64)::integer
 $$;
 
 -- Detects a change of content. The text of jsonb knows no order of keys, so that another order is no change; the cast
@@ -169,8 +169,8 @@ create function aftercommit.owe() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_nestloop = off
 as $$
 begin
-    insert into aftercommit.owed (destination, outbox_id, shard)
-    select coalesce(route.destination, ''), admitted.id, coalesce(aftercommit.shard_of(admitted.row_key, route.shards), 0)
+    insert into aftercommit.owed (destination, outbox_id, slot)
+    select coalesce(route.destination, ''), admitted.id, aftercommit.slot_of(admitted.row_key)
     from admitted
     left join aftercommit.route on route.topic = admitted.topic;
     return null;

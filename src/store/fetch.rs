@@ -45,6 +45,13 @@ pub(super) async fn owed_ids(
     rows.iter().map(|row| row.int("outbox_id")).collect()
 }
 
+pub(super) async fn cancel_requests(database: &Database, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+    let rows = database
+        .read(sql!(shared "cancel_requests"), of_shard(shard))
+        .await?;
+    rows.iter().map(|row| row.int("outbox_id")).collect()
+}
+
 pub(super) async fn load(
     database: &Database,
     shard: &Shard,

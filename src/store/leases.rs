@@ -45,16 +45,23 @@ pub(super) async fn acquire(
                 // In this order: whoever waits for the lock looks at the owner, and at the owner's heartbeat, after it.
                 lock_lease(transaction, &shard).await?;
                 let alive_after = before(now(transaction).await?, ttl);
-                let epoch = take_lease(transaction, &shard, relay, alive_after).await?;
+                let Some(epoch) = take_lease(transaction, &shard, relay, alive_after).await? else {
+                    return Ok(None);
+                };
+                revoke_leases(transaction, &shard).await?;
                 let owner = relay;
-                Ok(epoch.map(|epoch| Lease { shard, owner, epoch }))
+                Ok(Some(Lease { shard, owner, epoch }))
             })
         })
         .await
 }
 
 pub(super) async fn release(database: &Database, lease: &Lease) -> Result<(), StoreError> {
-    let args = of_shard(&lease.shard).text(&id(lease.owner)).int(lease.epoch);
+    let args = Args::new()
+        .text(&lease.shard.destination)
+        .int(i64::from(lease.shard.number))
+        .text(&id(lease.owner))
+        .int(lease.epoch);
     database.run(sql!(shared "release_lease"), args).await?;
     Ok(())
 }
@@ -80,11 +87,9 @@ pub(super) fn relay(row: &Row, column: &str) -> Result<Option<RelayId>, StoreErr
     row.opt_text(column)?.map(parse).transpose()
 }
 
-/// The first two arguments of every statement about a shard.
+/// The first three arguments of every statement about a shard.
 pub(super) fn of_shard(shard: &Shard) -> Args {
-    Args::new()
-        .text(&shard.destination)
-        .int(i64::from(shard.number))
+    Args::new().text(&shard.destination).int(i64::from(shard.number))
 }
 
 async fn say_alive(transaction: &mut Transaction, relay: RelayId) -> Result<(), StoreError> {
@@ -117,7 +122,8 @@ async fn live_relays(
 }
 
 async fn lock_lease(transaction: &mut Transaction, shard: &Shard) -> Result<(), StoreError> {
-    transaction.execute(sql!(shared "lock_lease"), of_shard(shard)).await?;
+    let args = of_destination(shard);
+    transaction.execute(sql!(shared "lock_lease"), args).await?;
     Ok(())
 }
 
@@ -132,13 +138,26 @@ async fn take_lease(
     rows.first().map(|row| row.int("epoch")).transpose()
 }
 
+async fn revoke_leases(transaction: &mut Transaction, shard: &Shard) -> Result<(), StoreError> {
+    let args = of_destination(shard);
+    transaction.execute(sql!(shared "revoke_leases"), args).await?;
+    Ok(())
+}
+
+fn of_destination(shard: &Shard) -> Args {
+    Args::new().text(&shard.destination).int(i64::from(shard.of))
+}
+
 fn lease_row(row: &Row, ttl: Duration) -> Result<LeaseRow, StoreError> {
     let now = row.time("now")?;
-    let alive = row.opt_time("beat_at")?.is_some_and(|beat| beat > before(now, ttl));
+    let alive = row
+        .opt_time("beat_at")?
+        .is_some_and(|beat| beat > before(now, ttl));
     Ok(LeaseRow {
         shard: Shard {
             destination: row.text("destination")?.into(),
             number: row.int("shard")?,
+            of: row.int("shards")?,
         },
         live_owner: relay(row, "owner")?.filter(|_| alive),
         epoch: row.int("epoch")?,

@@ -1,6 +1,6 @@
 //! What a new owner of a shard must know: attempts whose outcome nobody recorded, and deliveries that hold their row.
 
-use super::database::{Args, Database, Row, sql};
+use super::database::{Database, Row, sql};
 use super::fetch::cancel;
 use super::leases::{of_shard, relay};
 use super::{DispatchId, Entry, Lease, Orphan, OrphanEntry, Shard, StoreError, Uncertain};

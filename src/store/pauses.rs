@@ -33,7 +33,11 @@ pub(super) async fn audit(
     subject: &str,
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
-    let args = Args::new().text(actor).text(action).text(subject).opt_text(reason);
+    let args = Args::new()
+        .text(actor)
+        .text(action)
+        .text(subject)
+        .opt_text(reason);
     transaction.execute(sql!(shared "audit"), args).await?;
     Ok(())
 }

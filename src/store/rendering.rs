@@ -1,5 +1,7 @@
 //! Renderings: the parts of destination configurations that requests were rendered under, by content.
 
+use std::collections::HashMap;
+
 use sha2::{Digest as _, Sha256};
 
 use super::StoreError;
@@ -17,12 +19,11 @@ pub(super) async fn keep(database: &Database, spec: &str) -> Result<i64, StoreEr
         .ok_or_else(|| StoreError::Unexpected("a rendering that was just kept is gone".to_owned()))
 }
 
-pub(super) async fn text(database: &Database, id: i64) -> Result<String, StoreError> {
-    let rows = database.read(sql!(shared "rendering"), Args::new().int(id)).await?;
-    let row = rows
-        .first()
-        .ok_or_else(|| StoreError::Unexpected(format!("there is no rendering {id}")))?;
-    Ok(row.text("spec")?.to_owned())
+pub(super) async fn all(database: &Database) -> Result<HashMap<i64, String>, StoreError> {
+    let rows = database.read(sql!(shared "renderings"), Args::new()).await?;
+    rows.iter()
+        .map(|row| Ok((row.int("id")?, row.text("spec")?.to_owned())))
+        .collect()
 }
 
 async fn find(database: &Database, digest: Vec<u8>) -> Result<Option<i64>, StoreError> {

@@ -2,6 +2,8 @@
 //!
 //! A table of contents. What each verb does stands in the file of its theme; what it says to the database, in `sql`.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -83,16 +85,20 @@ impl Store for SqlStore {
         orphans::uncertain(&self.database, shard).await
     }
 
-    async fn record(&self, record: Record) -> Result<Recorded, StoreError> {
-        record::record(&self.database, record).await
+    async fn record(&self, record: Arc<Record>) -> Result<Recorded, StoreError> {
+        record::record(&self.database, &record).await
     }
 
     async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError> {
         rendering::keep(&self.database, spec).await
     }
 
-    async fn rendering(&self, id: i64) -> Result<String, StoreError> {
-        rendering::text(&self.database, id).await
+    async fn renderings(&self) -> Result<HashMap<i64, String>, StoreError> {
+        rendering::all(&self.database).await
+    }
+
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+        fetch::cancel_requests(&self.database, shard).await
     }
 
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError> {
@@ -101,6 +107,10 @@ impl Store for SqlStore {
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {
         unrouted::route(&self.database, limit).await
+    }
+
+    async fn advance_replays(&self, _limit: u32) -> Result<u64, StoreError> {
+        Ok(0)
     }
 
     async fn namespace(&self) -> Result<String, StoreError> {

@@ -25,7 +25,9 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     pub(super) async fn data_version(&self) -> Result<i64, StoreError> {
         let mut connection = self.watcher.acquire().await?;
-        Ok(sqlx::query_scalar("pragma data_version").fetch_one(&mut *connection).await?)
+        Ok(sqlx::query_scalar("pragma data_version")
+            .fetch_one(&mut *connection)
+            .await?)
     }
 
     pub(super) async fn close(&self) {

@@ -1,4 +1,4 @@
--- $1 destination, $2 shard, $3 after this outbox id, $4 rows at most, $5 bytes of payload at most
+-- $1 destination, $2 shard, $3 of how many, $4 after this outbox id, $5 rows at most, $6 bytes of payload at most
 --
 -- The window is cut before the shard is looked at: its cost is bounded, and all up to its end has been read. A payload
 -- outside of its row is read only when it comes along: its size is known without reading it, as it is stored
@@ -11,15 +11,15 @@ with state as materialized (
 seen as materialized (
     select *
     from aftercommit.owed
-    where destination = $1 and outbox_id > $3 and not (select paused from state)
+    where destination = $1 and outbox_id > $4 and not (select paused from state)
     order by outbox_id
-    limit $4
+    limit $5
 ),
 mine as materialized (
     select outbox.*, sum(pg_column_size(payload)) over (order by id) - pg_column_size(payload) as stored_before
     from seen
     join aftercommit.outbox on outbox.id = seen.outbox_id
-    where seen.shard = $2
+    where seen.slot % $3 = $2
 ),
 measured as materialized (
     select
@@ -27,10 +27,10 @@ measured as materialized (
         sum(octet_length(payload::text)) over (order by id) as bytes,
         row_number() over (order by id) as place
     from mine
-    where stored_before < $5
+    where stored_before < $6
 ),
 brought as materialized (
-    select * from measured where bytes <= $5 or place = 1
+    select * from measured where bytes <= $6 or place = 1
 ),
 reach as (
     select
@@ -41,8 +41,8 @@ reach as (
 )
 select
     now() as now, state.paused,
-    case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $3) end as upto,
-    reach.cut or reach.seen >= $4 as more,
+    case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $4) end as upto,
+    reach.cut or reach.seen >= $5 as more,
     seen.outbox_id, seen.attempts, seen.excused, seen.key_epoch, seen.due_at, seen.owed_at, seen.unknown_since,
     seen.cancel_at, seen.rendering,
     brought.topic, brought.row_key, brought.row_version, brought.generation, brought.op, brought.payload, brought.headers,

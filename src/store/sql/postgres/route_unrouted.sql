@@ -13,11 +13,11 @@ with chosen as materialized (
 taken as (
     delete from aftercommit.owed using chosen
     where owed.destination = '' and owed.outbox_id = chosen.outbox_id
-    returning owed.outbox_id
+    returning owed.outbox_id, owed.slot
 ),
 routed as (
-    insert into aftercommit.owed (destination, outbox_id, shard)
-    select route.destination, taken.outbox_id, aftercommit.shard_of(outbox.row_key, route.shards)
+    insert into aftercommit.owed (destination, outbox_id, slot)
+    select route.destination, taken.outbox_id, taken.slot
     from taken
     join aftercommit.outbox on outbox.id = taken.outbox_id
     join aftercommit.route on route.topic = outbox.topic

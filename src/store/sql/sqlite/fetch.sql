@@ -1,4 +1,4 @@
--- $1 destination, $2 shard, $3 after this outbox id, $4 rows at most, $5 bytes of payload at most
+-- $1 destination, $2 shard, $3 of how many, $4 after this outbox id, $5 rows at most, $6 bytes of payload at most
 --
 -- The window is cut before the shard is looked at: its cost is bounded, and all up to its end has been read.
 with state as materialized (
@@ -7,9 +7,9 @@ with state as materialized (
 seen as materialized (
     select *
     from owed
-    where destination = $1 and outbox_id > $3 and not (select paused from state)
+    where destination = $1 and outbox_id > $4 and not (select paused from state)
     order by outbox_id
-    limit $4
+    limit $5
 ),
 measured as materialized (
     select
@@ -18,10 +18,10 @@ measured as materialized (
         row_number() over (order by id) as place
     from seen
     join outbox on outbox.id = seen.outbox_id
-    where seen.shard = $2
+    where seen.slot % $3 = $2
 ),
 brought as materialized (
-    select id from measured where bytes <= $5 or place = 1
+    select id from measured where bytes <= $6 or place = 1
 ),
 reach as (
     select
@@ -32,8 +32,8 @@ reach as (
 )
 select
     now() as now, state.paused,
-    case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $3) end as upto,
-    reach.cut or reach.seen >= $4 as more,
+    case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $4) end as upto,
+    reach.cut or reach.seen >= $5 as more,
     seen.outbox_id, seen.attempts, seen.excused, seen.key_epoch, seen.due_at, seen.owed_at, seen.unknown_since,
     seen.cancel_at, seen.rendering,
     outbox.topic, outbox.row_key, outbox.row_version, outbox.generation, outbox.op, outbox.payload, outbox.headers,

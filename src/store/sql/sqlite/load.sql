@@ -1,11 +1,11 @@
--- $1 destination, $2 shard, $3 outbox ids, $4 rows at most, $5 bytes of payload at most
+-- $1 destination, $2 shard, $3 of how many, $4 outbox ids, $5 rows at most, $6 bytes of payload at most
 with mine as materialized (
     select owed.*
-    from json_each($3) as wanted
+    from json_each($4) as wanted
     join owed on owed.destination = $1 and owed.outbox_id = wanted.value
-    where owed.shard = $2
+    where owed.slot % $3 = $2
     order by owed.outbox_id
-    limit $4
+    limit $5
 ),
 measured as materialized (
     select
@@ -21,5 +21,5 @@ select
 from measured
 join mine on mine.outbox_id = measured.id
 join outbox on outbox.id = measured.id
-where bytes <= $5 or place = 1
+where bytes <= $6 or place = 1
 order by mine.outbox_id

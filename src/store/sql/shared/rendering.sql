@@ -1,1 +1,0 @@
-select spec from aftercommit.rendering where id = $1
