@@ -20,19 +20,7 @@ pub enum CaptureError {
         /// What the system said.
         source: io::Error,
     },
-    /// The database refused one of some rows, in its own words.
-    #[error("{input}: one of the lines {first} to {last}: {source}")]
-    Rows {
-        /// What was read.
-        input: Arc<str>,
-        /// The line of the first row.
-        first: u64,
-        /// The line of the last row.
-        last: u64,
-        /// What the database said.
-        source: StoreError,
-    },
-    /// The database cannot take the rows now.
+    /// The database refused a row, or cannot take any now.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

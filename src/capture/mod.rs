@@ -1,15 +1,17 @@
 //! Capture: how rows get in that no pipeline inserted by itself.
 //!
-//! [`Ndjson`] and [`Csv`] turn a stream of bytes into rows, a line at a time, and `enqueue` puts them into the outbox,
+//! [`Ndjson`] and [`Csv`] turn a stream of bytes into rows, a line at a time, and [`enqueue()`] puts them into the outbox,
 //! all in one transaction. A payload is never parsed and written again: the bytes of the line are the bytes that are
 //! sent.
 
 mod csv;
+mod enqueue;
 mod error;
 mod mapping;
 mod ndjson;
 
 pub use csv::{Csv, CsvOptions};
+pub use enqueue::enqueue;
 pub use error::{BadLine, CaptureError};
 pub use mapping::Mapping;
 pub use ndjson::Ndjson;

@@ -4,15 +4,21 @@
 //! `exit`, which knows the exit code of each.
 
 mod config;
+mod database;
+mod enqueue;
 mod exit;
 mod init;
 mod key;
+mod migrate;
+mod mock;
 mod output;
 mod settings;
+mod signals;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime::Builder;
 
 pub use exit::Exit;
 
@@ -35,6 +41,20 @@ enum Verb {
     #[command(after_help = "Example:\n  aftercommit init")]
     Init(init::Init),
 
+    /// Make the tables, or bring them up to date
+    #[command(after_help = "Example:\n  aftercommit migrate --database postgres://me@host/base")]
+    Migrate(migrate::Migrate),
+
+    /// Put rows from NDJSON or CSV into the outbox, all in one transaction
+    #[command(
+        after_help = "Examples:\n  aftercommit enqueue --topic customers --key id --version updated_at customers.ndjson\n  \
+                      psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"
+    )]
+    Enqueue(enqueue::Enqueue),
+
+    /// Run a receiver to try with
+    Mock(mock::Mock),
+
     /// Print the configuration in effect, or every option with its default
     #[command(after_help = "Examples:\n  aftercommit config\n  aftercommit config --defaults")]
     Config(config::ConfigVerb),
@@ -49,15 +69,23 @@ enum Verb {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let Cli { settings, verb } = Cli::parse();
-    match run(verb, &settings) {
+    let outcome = Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(run(verb, &settings)));
+    match outcome {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error).into(),
     }
 }
 
-fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
+async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
     match verb {
         Verb::Init(verb) => init::run(&verb, settings),
+        Verb::Migrate(verb) => migrate::run(&verb, settings).await,
+        Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
+        Verb::Mock(verb) => mock::run(verb).await,
         Verb::Config(verb) => config::run(&verb, settings),
         Verb::Key(verb) => key::run(verb),
     }

@@ -1,0 +1,107 @@
+//! From a configuration to what a relay is made of: the database's options, destinations, and the shared context.
+//!
+//! The one place that joins them, for the daemon, the demo, tests and benchmarks. Nothing is started here.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Active, Context, Destinations, Wakeup, reconnect};
+use crate::clock::Clock;
+use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::destination::webhook::{Webhook, WebhookError};
+use crate::store::{Database, DatabaseOptions, RelayId, Store, StoreError};
+
+/// A destination that cannot be made, though its configuration could be read.
+#[derive(Debug, thiserror::Error)]
+#[error("destination `{name}`: {source}")]
+pub struct AssembleError {
+    /// The destination.
+    pub name: String,
+    /// What is wrong with it.
+    pub source: WebhookError,
+}
+
+/// How the database is reached.
+pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
+    DatabaseOptions {
+        max_connections: config.max_connections,
+        statement_timeout: config.statement_timeout,
+        ..DatabaseOptions::default()
+    }
+}
+
+/// Every destination of `config`, ready to send.
+pub fn destinations(config: &Config, clock: &Arc<dyn Clock>) -> Result<Destinations, AssembleError> {
+    let make = |(name, config): (&String, &DestinationConfig)| {
+        Ok((Arc::from(name.as_str()), Arc::new(active(name, config, clock)?)))
+    };
+    config.destinations.iter().map(make).collect()
+}
+
+/// The destinations of `new`; those that `old` has alike keep their connections.
+pub fn changed_destinations(
+    running: &Destinations,
+    old: &Config,
+    new: &Config,
+    clock: &Arc<dyn Clock>,
+) -> Result<Destinations, AssembleError> {
+    let mut changed = Destinations::new();
+    for (name, config) in &new.destinations {
+        let same = old.destinations.get(name).is_some_and(|old| !old.differs(config));
+        let active = match running.get_key_value(name.as_str()) {
+            Some((_, active)) if same => Arc::clone(active),
+            _ => Arc::new(active(name, config, clock)?),
+        };
+        changed.insert(Arc::from(name.as_str()), active);
+    }
+    Ok(changed)
+}
+
+fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Result<Active, AssembleError> {
+    let ReceiverConfig::Webhook(webhook) = &config.receiver;
+    let destination = Webhook::new(name, webhook, Arc::clone(clock)).map_err(|source| AssembleError {
+        name: name.to_owned(),
+        source,
+    })?;
+    Ok(Active {
+        destination: Arc::new(destination),
+        policy: config.policy.clone(),
+        order: config.order,
+        concurrency: usize::try_from(config.concurrency).unwrap_or(usize::MAX),
+        shards: config.shards,
+        timeout: webhook.timeout,
+    })
+}
+
+/// What every part of a new relay shares. It has a fresh id, from which its jitter follows too.
+pub async fn context(
+    store: Arc<dyn Store>,
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<Context, StoreError> {
+    let relay = RelayId(Uuid::new_v4());
+    let namespace = match &config.database.namespace {
+        Some(namespace) => namespace.clone(),
+        None => store.namespace().await?,
+    };
+    Ok(Context {
+        relay,
+        store,
+        clock,
+        namespace: namespace.into(),
+        limits: config.relay.clone(),
+        wakeup: Wakeup::new(),
+        seed: relay.0.as_u64_pair().0,
+    })
+}
+
+/// Waits until the database answers and has the right schema, and says each time why not. `None` if `abort` was
+/// cancelled first.
+pub async fn await_database(
+    database: &Database,
+    abort: &CancellationToken,
+) -> Option<Result<(), StoreError>> {
+    reconnect::retrying("start", abort, || database.check()).await
+}
