@@ -43,7 +43,7 @@ pub async fn enqueue(
     database: &Database,
     input: Arc<str>,
     rows: Rows,
-    written: impl Fn(u64) + Send + 'static,
+    written: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Enqueued, CaptureError> {
     let (sender, batches) = mpsc::channel(BATCHES_WAITING);
     let reading = tokio::task::spawn_blocking(move || read(rows, &sender));
@@ -65,7 +65,11 @@ fn read(rows: Rows, sender: &Sender<Handed>) -> Result<(), CaptureError> {
     let mut batch = Batch::default();
     for captured in rows {
         batch.push(captured?);
-        if batch.is_full() && sender.blocking_send(Handed::Batch(std::mem::take(&mut batch))).is_err() {
+        if batch.is_full()
+            && sender
+                .blocking_send(Handed::Batch(std::mem::take(&mut batch)))
+                .is_err()
+        {
             return Ok(());
         }
     }
@@ -79,7 +83,7 @@ async fn write(
     transaction: &mut Transaction,
     mut batches: Receiver<Handed>,
     input: &str,
-    written: &(impl Fn(u64) + Send),
+    written: &(impl Fn(u64) + Sync),
 ) -> Result<Enqueued, StoreError> {
     let mut total = Enqueued::default();
     loop {

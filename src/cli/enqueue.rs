@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::exit::{Exit, Problem};
-use super::output::{OutputArgs, is_watched};
+use super::output::OutputArgs;
+use super::progress::Progress;
 use super::settings::Settings;
 use crate::capture::{self, Csv, CsvOptions, Mapping, Ndjson, Rows};
 use crate::config::Config;
@@ -28,8 +28,8 @@ pub(super) struct Enqueue {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// The topic of every row. Without it, each line is a whole row: {"topic", "row_key", "row_version", "op",
-    /// "payload", "headers"}
+    /// The topic of every row. Without it, each line is a whole row with `topic`, `row_key`, `row_version`, `op`,
+    /// `payload` and `headers`
     #[arg(long, requires = "key")]
     topic: Option<String>,
 
@@ -89,8 +89,9 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
     let database = Database::connect(&config.database.url, &options)?;
     database.check().await?;
     let bar = progress.clone();
-    let enqueued = capture::enqueue(&database, name, rows, move |rows| bar.set_message(format!("{rows} rows"))).await;
-    progress.finish_and_clear();
+    let written = move |rows| bar.tell(format!("{rows} rows"));
+    let enqueued = capture::enqueue(&database, name, rows, written).await;
+    progress.done();
     database.close().await;
 
     let enqueued = enqueued?;
@@ -112,7 +113,10 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
 
 impl Enqueue {
     fn format(&self) -> InputFormat {
-        let is_csv = |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        let is_csv = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+        };
         match self.format {
             Some(format) => format,
             None if self.file.as_ref().is_some_and(is_csv) => InputFormat::Csv,
@@ -172,42 +176,32 @@ impl Enqueue {
 struct Input {
     name: Arc<str>,
     reader: Box<dyn Read + Send>,
-    progress: ProgressBar,
+    progress: Progress,
 }
 
 impl Input {
     fn open(path: Option<&Path>) -> Result<Self, Problem> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-            let progress = progress(None);
+            let progress = Progress::reading(None);
             return Ok(Self {
                 name: "stdin".into(),
-                reader: Box::new(progress.wrap_read(io::stdin())),
+                reader: Box::new(progress.bar().wrap_read(io::stdin())),
                 progress,
             });
         };
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Problem::BadInput(format!("cannot read {name}: {error}")))?;
-        let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|&size| size > 0);
-        let progress = progress(size);
+        let file =
+            File::open(path).map_err(|error| Problem::BadInput(format!("cannot read {name}: {error}")))?;
+        let size = file
+            .metadata()
+            .ok()
+            .map(|metadata| metadata.len())
+            .filter(|&size| size > 0);
+        let progress = Progress::reading(size);
         Ok(Self {
             name: name.into(),
-            reader: Box::new(progress.wrap_read(file)),
+            reader: Box::new(progress.bar().wrap_read(file)),
             progress,
         })
-    }
-}
-
-/// A bar where a person watches, or else nothing.
-fn progress(size: Option<u64>) -> ProgressBar {
-    if !is_watched() {
-        return ProgressBar::hidden();
-    }
-    let (bar, template) = match size {
-        Some(size) => (ProgressBar::new(size), "{bar:40} {percent}% {msg} {elapsed}, {eta} left"),
-        None => (ProgressBar::new_spinner(), "{spinner} {msg} {elapsed}"),
-    };
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }

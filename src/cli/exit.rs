@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use crate::capture::CaptureError;
 use crate::config::ConfigFaults;
+use crate::relay::assemble::AssembleError;
 use crate::store::StoreError;
 
 /// What the exit codes mean; every `--help` shows it.
@@ -66,7 +67,7 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             Problem::NotFound(_) => Exit::NotFound,
         });
     }
-    if cause.is::<ConfigFaults>() {
+    if cause.is::<ConfigFaults>() || cause.is::<AssembleError>() {
         return Some(Exit::BadInput);
     }
     if let Some(CaptureError::Line(_)) = cause.downcast_ref() {

@@ -37,10 +37,12 @@ pub(super) async fn run(verb: &Migrate, settings: &Settings) -> anyhow::Result<E
         from,
         to: SCHEMA_VERSION,
     };
-    verb.output.open().print(&migrated, |migrated| match migrated.from {
-        Some(from) if from == migrated.to => format!("schema version {from}: nothing to do"),
-        Some(from) => format!("migrated from schema version {from} to {}", migrated.to),
-        None => format!("made the tables, schema version {}", migrated.to),
-    })?;
+    verb.output
+        .open()
+        .print(&migrated, |migrated| match migrated.from {
+            Some(from) if from == migrated.to => format!("schema version {from}: nothing to do"),
+            Some(from) => format!("migrated from schema version {from} to {}", migrated.to),
+            None => format!("made the tables, schema version {}", migrated.to),
+        })?;
     Ok(Exit::Done)
 }

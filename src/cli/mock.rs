@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::signals::Signals;
-use crate::mock::receiver::{self, Durability, JournalFile, ReceiverError, ReceiverOptions, parse_rules};
+use crate::mock::receiver::{self, Durability, JournalFile, ReceiverOptions, parse_rules};
 
 #[derive(clap::Args)]
 pub(super) struct Mock {
@@ -73,24 +73,27 @@ pub(super) async fn run(verb: Mock) -> anyhow::Result<Exit> {
             format!("ready: the mock receiver listens at {}", listening.url)
         });
     };
-    let receiver = receiver::run(verb.options()?, stop.clone(), listening);
-    tokio::pin!(receiver);
-    tokio::select! {
-        ended = &mut receiver => ended,
-        () = signals.stop() => {
-            stop.cancel();
-            receiver.await
+    let ended = {
+        let receiver = receiver::run(verb.options()?, stop.clone(), listening);
+        tokio::pin!(receiver);
+        tokio::select! {
+            ended = &mut receiver => ended,
+            () = signals.stop() => {
+                stop.cancel();
+                receiver.await
+            }
         }
-    }
-    .map_err(said_by_the_system)?;
+    };
+    // Its message holds what the system said already.
+    ended.map_err(|error| Problem::Failed(error.to_string()))?;
     printed?;
     Ok(Exit::Done)
 }
 
 impl ReceiverVerb {
     fn options(&self) -> Result<ReceiverOptions, Problem> {
-        let script = parse_rules(&self.faults)
-            .map_err(|error| Problem::BadInput(format!("--faults: {error}")))?;
+        let script =
+            parse_rules(&self.faults).map_err(|error| Problem::BadInput(format!("--faults: {error}")))?;
         let mut options = ReceiverOptions {
             listen: self.listen,
             key_header: self.key_header.clone(),
@@ -104,9 +107,4 @@ impl ReceiverVerb {
         });
         Ok(options)
     }
-}
-
-/// Its message holds what the system said already.
-fn said_by_the_system(error: ReceiverError) -> Problem {
-    Problem::Failed(error.to_string())
 }

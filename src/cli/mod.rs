@@ -3,8 +3,10 @@
 //! A verb reads its options, asks the floors below, and prints. What is decided is decided there. Errors travel up to
 //! `exit`, which knows the exit code of each.
 
+mod apply;
 mod config;
 mod database;
+mod demo;
 mod enqueue;
 mod exit;
 mod init;
@@ -12,8 +14,12 @@ mod key;
 mod migrate;
 mod mock;
 mod output;
+mod progress;
+mod reload;
+mod run;
 mod settings;
 mod signals;
+mod table;
 
 use std::process::ExitCode;
 
@@ -37,6 +43,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// See it work: pipeline, relay and a receiver that misbehaves, in one process
+    #[command(
+        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
+    )]
+    Demo(demo::Demo),
+
     /// Write a commented configuration to start with
     #[command(after_help = "Example:\n  aftercommit init")]
     Init(init::Init),
@@ -44,6 +56,19 @@ enum Verb {
     /// Make the tables, or bring them up to date
     #[command(after_help = "Example:\n  aftercommit migrate --database postgres://me@host/base")]
     Migrate(migrate::Migrate),
+
+    /// Put topics and routes of the configuration into the database
+    #[command(
+        after_help = "Examples:\n  aftercommit apply\n  aftercommit apply --backfill customers:crm newest"
+    )]
+    Apply(apply::Apply),
+
+    /// Deliver what is committed, until the process is asked to end
+    #[command(
+        after_help = "SIGHUP reads the configuration again; SIGTERM and SIGINT end after what is in flight, a second one at once.\n\n\
+                            Example:\n  aftercommit run --config /etc/aftercommit.toml"
+    )]
+    Run(run::Run),
 
     /// Put rows from NDJSON or CSV into the outbox, all in one transaction
     #[command(
@@ -82,8 +107,11 @@ pub fn main() -> ExitCode {
 
 async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
     match verb {
+        Verb::Demo(verb) => demo::run(&verb, settings).await,
         Verb::Init(verb) => init::run(&verb, settings),
         Verb::Migrate(verb) => migrate::run(&verb, settings).await,
+        Verb::Apply(verb) => apply::run(&verb, settings).await,
+        Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
         Verb::Mock(verb) => mock::run(verb).await,
         Verb::Config(verb) => config::run(&verb, settings),

@@ -3,7 +3,7 @@
 //! Every verb prints through [`Output`], so that a reader who leaves early (`aftercommit list | head`) ends the
 //! command quietly: the error travels up, and `exit` knows it.
 
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
 
@@ -70,9 +70,4 @@ impl Output {
         self.writer.write_all(b"\n")?;
         self.writer.flush()
     }
-}
-
-/// Whether a person watches standard error, where progress is shown.
-pub(super) fn is_watched() -> bool {
-    io::stderr().is_terminal()
 }

@@ -11,7 +11,7 @@ use super::{Active, Context, Destinations, Wakeup, reconnect};
 use crate::clock::Clock;
 use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::webhook::{Webhook, WebhookError};
-use crate::store::{Database, DatabaseOptions, RelayId, Store, StoreError};
+use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
 
 /// A destination that cannot be made, though its configuration could be read.
 #[derive(Debug, thiserror::Error)]
@@ -97,11 +97,33 @@ pub async fn context(
     })
 }
 
-/// Waits until the database answers and has the right schema, and says each time why not. `None` if `abort` was
-/// cancelled first.
-pub async fn await_database(
-    database: &Database,
+/// What `config` says about the database: topics, routes, limits.
+pub fn plan(config: &Config) -> Plan {
+    let topics = config.topics.iter();
+    let routes = config.destinations.iter().flat_map(|(destination, config)| {
+        config.topics.iter().map(|topic| Route {
+            topic: topic.clone(),
+            destination: destination.clone(),
+        })
+    });
+    Plan {
+        topics: topics.map(|(name, topic)| (name.clone(), topic.kind)).collect(),
+        routes: routes.collect(),
+        max_payload_bytes: config.database.max_payload_bytes,
+        namespace: config.database.namespace.clone(),
+    }
+}
+
+/// Waits until the database answers and has the right schema, saying each time why not, and applies the plan.
+/// `None` if `abort` was cancelled first.
+pub async fn prepare(
+    store: &SqlStore,
+    plan: &Plan,
     abort: &CancellationToken,
-) -> Option<Result<(), StoreError>> {
-    reconnect::retrying("start", abort, || database.check()).await
+) -> Option<Result<Applied, StoreError>> {
+    reconnect::retrying("start", abort, || async {
+        store.database().check().await?;
+        store.apply(plan.clone()).await
+    })
+    .await
 }
