@@ -32,7 +32,7 @@ create table aftercommit.outbox (
     row_version bigint,
     generation bigint not null default 1,
     op text not null check (op in ('upsert', 'delete', 'event')),
-    payload json not null default 'null',
+    payload json not null,
     headers json,
     created_at timestamptz not null default now()
 );
@@ -84,6 +84,9 @@ create table aftercommit.owed (
     autovacuum_vacuum_insert_threshold = 100000,
     autovacuum_vacuum_cost_delay = 0
 );
+
+-- Seldom any rows, so it costs an insert nothing: how a dispatcher learns what it is to cancel.
+create index owed_cancel on aftercommit.owed (destination, outbox_id) where cancel_at is not null;
 
 -- One row per delivery that has ended, or waits for a person.
 create table aftercommit.settled (

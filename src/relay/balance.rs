@@ -18,7 +18,12 @@ pub struct Plan {
 /// Plans for relay `me`, given which relays live (ascending, `me` among them), the lease rows, and the shards that
 /// the configuration asks for.
 pub fn plan(me: RelayId, live: &[RelayId], leases: &[LeaseRow], wanted: &BTreeSet<Shard>) -> Plan {
-    let owner = |shard: &Shard| leases.iter().find(|row| row.shard == *shard).and_then(|row| row.live_owner);
+    let owner = |shard: &Shard| {
+        leases
+            .iter()
+            .find(|row| row.shard == *shard)
+            .and_then(|row| row.live_owner)
+    };
     let (mut mine, mut free) = (Vec::new(), Vec::new());
     for shard in wanted {
         match owner(shard) {
@@ -30,14 +35,24 @@ pub fn plan(me: RelayId, live: &[RelayId], leases: &[LeaseRow], wanted: &BTreeSe
     let share = share_of(me, live, wanted.len());
     let surplus = mine.len().saturating_sub(share);
     let room = share.saturating_sub(mine.len());
-    let gone = leases.iter().filter(|row| row.live_owner == Some(me) && !wanted.contains(&row.shard));
-    let release = gone.map(|row| row.shard.clone()).chain(mine.into_iter().rev().take(surplus)).collect();
-    Plan { acquire: free.into_iter().take(room).collect(), release }
+    let gone = leases
+        .iter()
+        .filter(|row| row.live_owner == Some(me) && !wanted.contains(&row.shard));
+    let release = gone
+        .map(|row| row.shard.clone())
+        .chain(mine.into_iter().rev().take(surplus))
+        .collect();
+    Plan {
+        acquire: free.into_iter().take(room).collect(),
+        release,
+    }
 }
 
 /// How many of `total` shards are this relay's: an equal part, the remainder to those of the lowest rank.
 fn share_of(me: RelayId, live: &[RelayId], total: usize) -> usize {
-    let Some(rank) = live.iter().position(|relay| *relay == me) else { return 0 };
+    let Some(rank) = live.iter().position(|relay| *relay == me) else {
+        return 0;
+    };
     total / live.len() + usize::from(rank < total % live.len())
 }
 
@@ -55,7 +70,13 @@ mod tests {
     }
 
     fn shards(count: u32) -> BTreeSet<Shard> {
-        (0..count).map(|number| Shard { destination: "crm".into(), number }).collect()
+        (0..count)
+            .map(|number| Shard {
+                destination: "crm".into(),
+                number,
+                of: count,
+            })
+            .collect()
     }
 
     #[test]
@@ -67,8 +88,16 @@ mod tests {
 
     #[test]
     fn a_shard_that_the_configuration_no_longer_asks_for_is_given_back() {
-        let gone = Shard { destination: "old".into(), number: 0 };
-        let row = LeaseRow { shard: gone.clone(), live_owner: Some(relay(1)), epoch: 3 };
+        let gone = Shard {
+            destination: "old".into(),
+            number: 0,
+            of: 1,
+        };
+        let row = LeaseRow {
+            shard: gone.clone(),
+            live_owner: Some(relay(1)),
+            epoch: 3,
+        };
         assert_eq!(plan(relay(1), &[relay(1)], &[row], &shards(1)).release, [gone]);
     }
 

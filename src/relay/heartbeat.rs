@@ -28,7 +28,11 @@ pub struct Vitals {
 impl Vitals {
     /// Before the first heartbeat: nothing may be sent.
     pub fn none() -> Self {
-        Self { leased_until: Duration::ZERO, live: Vec::new(), beats: 0 }
+        Self {
+            leased_until: Duration::ZERO,
+            live: Vec::new(),
+            beats: 0,
+        }
     }
 
     /// Whether a request that begins at `now` and takes up to `timeout` ends before the lease can.
@@ -46,7 +50,11 @@ pub(super) async fn beat_until(context: Context, vitals: watch::Sender<Vitals>, 
             Ok(beat) => {
                 let leased_until = (asked_at + ttl).saturating_sub(MARGIN.min(ttl / 4));
                 vitals.send_modify(|vitals| {
-                    *vitals = Vitals { leased_until, live: beat.live, beats: vitals.beats + 1 };
+                    *vitals = Vitals {
+                        leased_until,
+                        live: beat.live,
+                        beats: vitals.beats + 1,
+                    };
                 });
                 context.limits.heartbeat
             }

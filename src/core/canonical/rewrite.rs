@@ -1,8 +1,9 @@
 //! Rewrites a payload into its canonical form, in one pass and without recursion.
 //!
-//! Values are written to `out` as they end; an object is put in order when it closes. A value that is refused leaves
-//! nothing in `out` and marks what holds it, because a later equal key may yet drop it; so an invalid payload is
-//! always told from one that is only refused, and nesting of any depth costs time and memory in step with its length.
+//! Values are written to `out` as they end; an object is put in order when it closes. A value that is refused marks
+//! what holds it and reading goes on, because a later equal key may yet drop it; what it left in `out` goes with it.
+//! So an invalid payload is always told from one that is only refused, and nesting of any depth costs time and memory
+//! in step with its length.
 //!
 //! ```text
 //!   Value, Item ──[──▶ Item        Value, Item ──{──▶ Member ──"key"──▶ Colon ──:──▶ Value
@@ -52,7 +53,7 @@ enum Container {
 
 struct Member<'a> {
     key: Text<'a>,
-    /// The canonical value in `out`; empty if it is refused.
+    /// The canonical value in `out`, unless it is refused.
     value: Range<usize>,
     refused: Option<NotCanonical>,
 }
@@ -159,7 +160,7 @@ impl<'a> Rewrite<'a> {
                 written
             }
         };
-        self.end_value(start, written)
+        self.end_value(written)
     }
 
     /// Puts the members from `first_member` on in order, in place of their values at `start` in `out`.
@@ -207,7 +208,6 @@ impl<'a> Rewrite<'a> {
 
     /// Takes a value that is neither array nor object and starts with `byte`.
     fn scalar(&mut self, byte: u8) -> Result<Expect, NotCanonical> {
-        let start = self.out.len();
         let depth = self.depth();
         let written = match byte {
             b'"' => self
@@ -221,7 +221,7 @@ impl<'a> Rewrite<'a> {
                 Ok(())
             }
         };
-        Ok(self.end_value(start, depth.and(written)))
+        Ok(self.end_value(depth.and(written)))
     }
 
     /// Whether a value that starts here is nested too deep.
@@ -232,12 +232,9 @@ impl<'a> Rewrite<'a> {
         Ok(())
     }
 
-    /// Notes with what holds it how the value that starts at `start` in `out` has ended.
-    fn end_value(&mut self, start: usize, written: Result<(), NotCanonical>) -> Expect {
+    /// Notes with what holds it how a value has ended.
+    fn end_value(&mut self, written: Result<(), NotCanonical>) -> Expect {
         let refused = written.err();
-        if refused.is_some() {
-            self.out.truncate(start);
-        }
         let Some(open) = self.open.last_mut() else {
             self.refused = refused;
             return Expect::End;

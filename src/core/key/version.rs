@@ -1,10 +1,20 @@
 //! The `version` of a key: which change of a row a delivery is about.
 
+use crate::core::row::{OutboxRow, TopicKind};
+
 /// For a row of a state topic `u:<row version or ->,g:<generation>`, for an event `u:<row version>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyVersion(String);
 
 impl KeyVersion {
+    /// The version of `row`, by the kind of its topic.
+    pub fn of(row: &OutboxRow) -> Option<Self> {
+        match row.op.kind() {
+            TopicKind::State => Some(Self::state(row.row_version, row.generation)),
+            TopicKind::Event => Self::event(row.row_version),
+        }
+    }
+
     /// The version of a row of a state topic. The generation counts every admitted change, so that a row that
     /// returns to an earlier content still gets a new key.
     pub fn state(row_version: Option<i64>, generation: i64) -> Self {

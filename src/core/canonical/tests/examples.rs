@@ -88,6 +88,16 @@ fn a_string_keeps_its_characters_and_only_the_escapes_that_json_demands() {
 }
 
 #[test]
+fn a_control_character_must_be_escaped_and_stays_so() {
+    for code in 1..0x20_u8 {
+        let raw = char::from(code);
+        assert!(refusal(&format!("\"{raw}\"")).starts_with("not JSON"), "{code}");
+        let escaped = serde_json::to_string(&raw).unwrap();
+        assert_eq!(form(&format!("\"\\u{code:04X}\"")), escaped);
+    }
+}
+
+#[test]
 fn a_nul_or_half_a_surrogate_pair_is_refused_in_strings_and_keys() {
     for text in [r#""\u0000""#, r#""a\u0000b""#] {
         assert!(refusal(text).starts_with("NUL in the string at byte 0"));

@@ -1,0 +1,8 @@
+//! The integration tests, one binary: each module tells one story against real databases and real sockets.
+
+// What helps a test is test code too, and may unwrap.
+#![cfg(test)]
+
+mod postgres;
+mod sqlite;
+mod store;
