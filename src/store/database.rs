@@ -145,6 +145,14 @@ impl Database {
         .await
     }
 
+    /// A number that changes when any connection commits, this program's included; nothing on PostgreSQL.
+    pub(super) async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
+        match &self.engine {
+            Engine::Postgres(_) => Ok(None),
+            Engine::Sqlite(sqlite) => sqlite.data_version().await.map(Some),
+        }
+    }
+
     pub(super) async fn in_a_task<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

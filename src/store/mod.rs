@@ -5,13 +5,23 @@
 
 pub mod database;
 pub mod error;
+mod fetch;
+mod leases;
 mod migrate;
+mod orphans;
+mod pauses;
+mod record;
+mod rendering;
+mod settings;
+mod sql_store;
 mod timestamp;
 pub mod types;
+mod unrouted;
 
 pub use database::{Database, DatabaseOptions, MissingFile};
 pub use error::StoreError;
 pub use migrate::SCHEMA_VERSION;
+pub use sql_store::SqlStore;
 pub use types::{
     Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
     Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,

@@ -19,10 +19,17 @@ pub(crate) struct Sqlite {
     pub(crate) writer: SqlitePool,
     pub(super) readers: SqlitePool,
     /// One connection that is never replaced: `data_version` compares only with what the same connection said before.
-    pub(crate) watcher: SqlitePool,
+    watcher: SqlitePool,
 }
 
 impl Sqlite {
+    pub(super) async fn data_version(&self) -> Result<i64, StoreError> {
+        let mut connection = self.watcher.acquire().await?;
+        Ok(sqlx::query_scalar("pragma data_version")
+            .fetch_one(&mut *connection)
+            .await?)
+    }
+
     pub(super) async fn close(&self) {
         // The writer last: the last connection to leave folds the write-ahead log back into the file.
         self.watcher.close().await;

@@ -8,6 +8,7 @@ use super::world::{Backend, World, connect, on_both};
 on_both! {
     async fn a_database_is_migrated_once_however_many_try_at_once(backend: Backend) {
         let world = World::empty(backend).await;
+        world.execute("create table made_by_the_pipeline (n integer)").await;
         assert_eq!(world.database.schema_version().await.unwrap(), None);
         assert!(matches!(world.database.check().await, Err(StoreError::NotMigrated)));
 
@@ -28,17 +29,14 @@ on_both! {
 
     async fn a_schema_of_another_version_is_told_apart(backend: Backend) {
         let world = World::migrated(backend).await;
-        world.execute("update aftercommit.migration set version = 999 where version = 1").await;
+        world.execute("delete from aftercommit.migration where version > 1").await;
+        world.execute("update aftercommit.migration set version = 999").await;
         let newer = world.database.check().await.unwrap_err();
         assert!(matches!(newer, StoreError::TooNew { found: 999, .. }), "{newer}");
 
-        world.execute("delete from aftercommit.migration where version > 1").await;
         world.execute("update aftercommit.migration set version = 0").await;
-        let older = world.database.check().await;
-        let none = "select count(*) from aftercommit.migration";
-        if world.number(none).await > 0 {
-            assert!(matches!(older, Err(StoreError::TooOld { found: 0, .. })), "{older:?}");
-        }
+        let older = world.database.check().await.unwrap_err();
+        assert!(matches!(older, StoreError::TooOld { found: 0, .. }), "{older}");
     }
 }
 
