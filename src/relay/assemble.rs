@@ -9,7 +9,6 @@ use crate::clock::Clock;
 use crate::config::{Config, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
 use crate::destination::webhook::{Webhook, WebhookError};
-use crate::store::Plan;
 
 /// A destination that is configured but cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -25,8 +24,10 @@ pub struct AssembleError {
 /// Every destination of `config`, ready to send.
 pub fn destinations(config: &Config, clock: &Arc<dyn Clock>) -> Result<Destinations, AssembleError> {
     let ready = config.destinations.iter().map(|(name, destination)| {
-        let active = active(name, destination, clock)
-            .map_err(|why| AssembleError { name: name.clone(), why })?;
+        let active = active(name, destination, clock).map_err(|why| AssembleError {
+            name: name.clone(),
+            why,
+        })?;
         Ok((Arc::from(name.as_str()), Arc::new(active)))
     });
     ready.collect()
@@ -43,20 +44,4 @@ fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Res
         shards: config.shards,
         timeout: webhook.timeout,
     })
-}
-
-/// The topics and routes of `config`.
-pub fn plan(config: &Config) -> Plan {
-    let topics = config.topics.iter().map(|(name, topic)| (name.clone(), topic.kind)).collect();
-    let routes = config
-        .destinations
-        .iter()
-        .flat_map(|(name, destination)| destination.topics.iter().map(move |topic| (topic.clone(), name.clone())))
-        .collect();
-    Plan {
-        topics,
-        routes,
-        max_payload_bytes: config.database.max_payload_bytes,
-        namespace: config.database.namespace.clone(),
-    }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use aftercommit::store::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store, StoreError,
-    Uncertain,
+    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
+    StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -58,7 +58,8 @@ impl Watched {
 
 /// Whether a fault that is counted in `left` strikes now.
 fn strikes(left: &AtomicU32) -> bool {
-    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+        .is_ok()
 }
 
 fn away() -> StoreError {
@@ -79,7 +80,12 @@ impl Store for Watched {
         self.inner.leases(lease_ttl).await
     }
 
-    async fn acquire(&self, shard: &Shard, relay: &RelayId, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+    async fn acquire(
+        &self,
+        shard: &Shard,
+        relay: &RelayId,
+        ttl: Duration,
+    ) -> Result<Option<Lease>, StoreError> {
         let lease = self.inner.acquire(shard, relay, ttl).await;
         self.changed();
         lease
@@ -103,7 +109,13 @@ impl Store for Watched {
         self.inner.fetch(shard, after, limits).await
     }
 
-    async fn owed_ids(&self, shard: &Shard, after: i64, upto: i64, limit: u32) -> Result<Vec<i64>, StoreError> {
+    async fn owed_ids(
+        &self,
+        shard: &Shard,
+        after: i64,
+        upto: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
         self.inner.owed_ids(shard, after, upto, limit).await
     }
 

@@ -16,7 +16,7 @@ use aftercommit::store::{RelayId, SqlStore, Store};
 use uuid::Uuid;
 
 use super::watched::Watched;
-use crate::store::world::Base;
+use crate::store::world::World as Base;
 pub(super) use crate::store::world::{Backend, on_both};
 
 /// What one test plays with.
@@ -66,10 +66,18 @@ max_delay = "5ms"
 impl World {
     /// A world in which `hook` is configured as always, and `more` besides.
     pub(super) async fn with(backend: Backend, more: &str) -> Self {
+        // `AFTERCOMMIT_LOG=debug` shows what the relay says; a second story of the same process has it already.
+        let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
+        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
         let base = Base::migrated(backend).await;
         let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
         let store = Watched::over(Arc::new(SqlStore::new(base.database.clone())));
-        let world = Self { base, store, receiver, clock: Arc::new(SystemClock::start()) };
+        let world = Self {
+            base,
+            store,
+            receiver,
+            clock: Arc::new(SystemClock::start()),
+        };
         world.apply(more).await;
         world
     }
@@ -77,14 +85,25 @@ impl World {
     /// The configuration with `more` added to it.
     pub(super) fn config(&self, more: &str) -> Config {
         let text = CONFIG.replace("{url}", &self.receiver.url()) + more;
-        Config::parse(&text, &aftercommit::config::System::beside(std::path::Path::new(".")))
-            .unwrap_or_else(|faults| panic!("{faults}"))
+        Config::parse(
+            &text,
+            &aftercommit::config::System::beside(std::path::Path::new(".")),
+        )
+        .unwrap_or_else(|faults| panic!("{faults}"))
     }
 
     /// Writes topics and routes as a configuration says.
     pub(super) async fn apply(&self, more: &str) {
-        let plan = assemble::plan(&self.config(more));
-        SqlStore::new(self.base.database.clone()).apply(&plan).await.unwrap();
+        let config = self.config(more);
+        for (name, topic) in &config.topics {
+            let kind = topic.kind;
+            self.base.execute(&format!("insert into aftercommit.topic (name, kind, max_payload_bytes) values ('{name}', '{kind}', 1048576) on conflict do nothing")).await;
+        }
+        for (name, destination) in &config.destinations {
+            for topic in &destination.topics {
+                self.base.execute(&format!("insert into aftercommit.route (topic, destination) values ('{topic}', '{name}') on conflict do nothing")).await;
+            }
+        }
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
@@ -103,7 +122,10 @@ impl World {
             wakeup: Wakeup::new(),
             seed: 7,
         };
-        Running { relay: Relay::start(context, self.destinations(more)), id }
+        Running {
+            relay: Relay::start(context, self.destinations(more)),
+            id,
+        }
     }
 
     /// A pipeline commits one version of a customer.
@@ -119,11 +141,18 @@ impl World {
     /// A pipeline commits so many orders, `order-1` first, each with the row key `key(number)`, in one transaction.
     pub(super) async fn orders(&self, count: i64, key: impl Fn(i64) -> String) {
         let rows: Vec<String> = (1..=count)
-            .map(|number| format!("('orders', '{}', {number}, 'event', '{{\"order\":{number}}}')", key(number)))
+            .map(|number| {
+                format!(
+                    "('orders', '{}', {number}, 'event', '{{\"order\":{number}}}')",
+                    key(number)
+                )
+            })
             .collect();
         let rows = rows.join(", ");
         self.base
-            .execute(&format!("insert into aftercommit.outbox (topic, row_key, row_version, op, payload) values {rows}"))
+            .execute(&format!(
+                "insert into aftercommit.outbox (topic, row_key, row_version, op, payload) values {rows}"
+            ))
             .await;
     }
 
@@ -142,12 +171,18 @@ impl World {
 
     /// Waits until deliveries are in these states and in no others.
     pub(super) async fn until(&self, wanted: &[(&str, i64)]) {
-        let wanted: BTreeMap<String, i64> = wanted.iter().map(|(state, count)| ((*state).to_owned(), *count)).collect();
+        let wanted: BTreeMap<String, i64> = wanted
+            .iter()
+            .map(|(state, count)| ((*state).to_owned(), *count))
+            .collect();
         let mut changes = self.store.changes();
         let mut seen = self.states().await;
         while seen != wanted {
             let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
-            assert!(heard.is_ok(), "waited for {wanted:?}, and nothing has happened for a minute: {seen:?}");
+            assert!(
+                heard.is_ok(),
+                "waited for {wanted:?}, and nothing has happened for a minute: {seen:?}"
+            );
             seen = self.states().await;
         }
     }
@@ -158,7 +193,10 @@ impl World {
         let mut seen = self.base.number(sql).await;
         while seen != wanted {
             let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
-            assert!(heard.is_ok(), "waited for {wanted}, and nothing has happened for a minute: {sql}: {seen}");
+            assert!(
+                heard.is_ok(),
+                "waited for {wanted}, and nothing has happened for a minute: {sql}: {seen}"
+            );
             seen = self.base.number(sql).await;
         }
     }
@@ -166,7 +204,10 @@ impl World {
     /// The payloads that took effect, in their order.
     pub(super) fn effects(&self) -> Vec<String> {
         let effects = self.receiver.effects();
-        effects.iter().map(|one| String::from_utf8(one.body.clone().unwrap()).unwrap()).collect()
+        effects
+            .iter()
+            .map(|one| String::from_utf8(one.body.clone().unwrap()).unwrap())
+            .collect()
     }
 
     /// Ends the story: everything is quiet, and what must always hold does.
@@ -182,11 +223,24 @@ impl World {
     pub(super) async fn check(&self) {
         let requests = i64::try_from(self.receiver.counts().requests).unwrap();
         let attempts = self.base.number("select count(*) from aftercommit.attempt").await;
-        assert!(requests <= attempts, "{requests} requests, but only {attempts} attempts on record");
-        assert_eq!(self.base.number("select count(*) from aftercommit.dispatch").await, 0, "dispatches are left open");
+        assert!(
+            requests <= attempts,
+            "{requests} requests, but only {attempts} attempts on record"
+        );
+        assert_eq!(
+            self.base
+                .number("select count(*) from aftercommit.dispatch")
+                .await,
+            0,
+            "dispatches are left open"
+        );
         let twice = "select count(*) from aftercommit.owed join aftercommit.settled
             on owed.outbox_id = settled.outbox_id and owed.destination = settled.destination";
-        assert_eq!(self.base.number(twice).await, 0, "a delivery stands in two places");
+        assert_eq!(
+            self.base.number(twice).await,
+            0,
+            "a delivery stands in two places"
+        );
         let mut bodies: HashMap<String, (String, Vec<u8>)> = HashMap::new();
         for request in self.receiver.requests() {
             let key = request.key.clone().expect("every request carries a key");
@@ -197,6 +251,9 @@ impl World {
         let claimed = "select count(*) from aftercommit.settled where state = 'delivered'";
         let accepted = "select count(*) from (select distinct outbox_id, destination from aftercommit.attempt
             where outcome = 'accepted') as accepted";
-        assert!(self.base.number(claimed).await <= self.base.number(accepted).await, "claimed without an acceptance");
+        assert!(
+            self.base.number(claimed).await <= self.base.number(accepted).await,
+            "claimed without an acceptance"
+        );
     }
 }
