@@ -2,4 +2,4 @@
 
 mod door;
 mod statements;
-mod world;
+pub(crate) mod world;

@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 pub struct JournalOptions {
     /// What is kept of each request.
     pub detail: Detail,
-    /// How many requests are kept in memory; beyond it, the oldest go. Counts are never cut.
+    /// How many requests are kept in memory, each some 2 KB and its body; beyond it, the oldest go. Counts are never
+    /// cut.
     pub newest: usize,
     /// A file to which each record is appended as one JSON line.
     pub file: Option<JournalFile>,
@@ -28,7 +29,7 @@ impl Default for JournalOptions {
     fn default() -> Self {
         Self {
             detail: Detail::Bodies,
-            newest: 1_000_000,
+            newest: 100_000,
             file: None,
         }
     }

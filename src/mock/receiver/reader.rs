@@ -131,7 +131,6 @@ impl Reader {
         // Blank lines between requests are harmless, and some old clients send them.
         while self.inbox[self.start..].starts_with(b"\r\n") {
             self.start += 2;
-            self.searched = 0;
         }
         let arrived = &self.inbox[self.start..];
         let Some(end) = head::find_end(arrived, self.searched) else {

@@ -8,16 +8,16 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
 /// Which database a story runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Backend {
+pub(crate) enum Backend {
     Postgres,
     Sqlite,
 }
 
 /// A database for one story; gone when dropped.
-pub(super) struct World {
-    pub(super) backend: Backend,
-    pub(super) url: String,
-    pub(super) database: Database,
+pub(crate) struct World {
+    pub(crate) backend: Backend,
+    pub(crate) url: String,
+    pub(crate) database: Database,
     _keep: Keep,
 }
 
@@ -29,7 +29,7 @@ enum Keep {
 
 impl World {
     /// A database without a schema.
-    pub(super) async fn empty(backend: Backend) -> Self {
+    pub(crate) async fn empty(backend: Backend) -> Self {
         let (url, keep) = match backend {
             Backend::Postgres => {
                 let database = crate::postgres::database().await;
@@ -49,21 +49,21 @@ impl World {
     }
 
     /// A database with the schema.
-    pub(super) async fn migrated(backend: Backend) -> Self {
+    pub(crate) async fn migrated(backend: Backend) -> Self {
         let world = Self::empty(backend).await;
         world.database.migrate("test").await.unwrap();
         world
     }
 
     /// Runs statements, written as for PostgreSQL where both speak them.
-    pub(super) async fn execute(&self, sql: &str) {
+    pub(crate) async fn execute(&self, sql: &str) {
         self.try_execute(sql)
             .await
             .unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
 
     /// The same where the story expects a refusal.
-    pub(super) async fn try_execute(&self, sql: &str) -> Result<(), sqlx::Error> {
+    pub(crate) async fn try_execute(&self, sql: &str) -> Result<(), sqlx::Error> {
         match self.backend {
             Backend::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await?;
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// The one text that a query brings, for example `select state from …`; nothing if it brings no row or null.
-    pub(super) async fn text(&self, sql: &str) -> Option<String> {
+    pub(crate) async fn text(&self, sql: &str) -> Option<String> {
         let sql = format!("select cast(({sql}) as text)");
         match self.backend {
             Backend::Postgres => {
@@ -105,7 +105,7 @@ impl World {
     }
 
     /// The one number that a query brings.
-    pub(super) async fn number(&self, sql: &str) -> i64 {
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
         let text = self.text(sql).await.unwrap_or_else(|| panic!("no number: {sql}"));
         text.parse()
             .unwrap_or_else(|_| panic!("{text} is no number: {sql}"))
@@ -113,7 +113,7 @@ impl World {
 }
 
 /// A further way into the database of a world, as another process would have.
-pub(super) fn connect(url: &str) -> Database {
+pub(crate) fn connect(url: &str) -> Database {
     let options = DatabaseOptions {
         missing_file: MissingFile::Create,
         ..DatabaseOptions::default()
@@ -143,4 +143,4 @@ macro_rules! on_both {
         }
     )+};
 }
-pub(super) use on_both;
+pub(crate) use on_both;

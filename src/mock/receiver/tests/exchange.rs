@@ -256,3 +256,18 @@ async fn hundreds_of_clients_can_be_in_flight_at_once() {
         (200, 200)
     );
 }
+
+#[tokio::test]
+async fn a_client_that_sends_too_much_still_gets_to_read_why_it_was_refused() {
+    let limits = RequestLimits { head: 1000, body: 10 };
+    let receiver = Receiver::start(ReceiverOptions {
+        limits,
+        ..ReceiverOptions::default()
+    })
+    .await
+    .unwrap();
+    let mut client = Client::connect(&receiver).await;
+    client.send(&post("k", &"x".repeat(1 << 20))).await;
+    assert_eq!(client.answer().await.status, 413);
+    assert_eq!(client.rest().await.unwrap(), b"", "closed, not reset");
+}

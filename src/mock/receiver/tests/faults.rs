@@ -263,3 +263,18 @@ async fn a_connection_that_is_used_in_time_stays_open() {
     client.answer().await;
     assert!(client.ask(&post("k", "{}")).await.is_from_memory());
 }
+
+#[tokio::test]
+async fn a_fault_among_requests_that_arrive_together_keeps_the_order_of_answers() {
+    let receiver = receiver_with([Rule::always(Fault::Fail { status: 503 }).for_key("b")]).await;
+    let mut client = Client::connect(&receiver).await;
+    client
+        .send(&["a", "b", "c"].map(|key| post(key, "{}")).concat())
+        .await;
+    let statuses = [
+        client.answer().await.status,
+        client.answer().await.status,
+        client.answer().await.status,
+    ];
+    assert_eq!(statuses, [200, 503, 200]);
+}

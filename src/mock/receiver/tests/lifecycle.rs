@@ -59,16 +59,22 @@ async fn a_request_is_in_the_file_before_it_is_answered_or_dropped() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_cannot_write_its_journal_answers_nothing_and_stops() {
-    let receiver = Receiver::start(with_file("/dev/full".into(), Durability::Process))
-        .await
-        .unwrap();
-    let mut client = Client::connect(&receiver).await;
-    client.send(&post("a", "{}")).await;
-    assert_eq!(client.rest().await.unwrap(), b"");
-    receiver.stopped().await;
-    let error = receiver.shutdown().await.unwrap_err();
-    assert!(matches!(error, ReceiverError::WriteJournal { .. }), "{error}");
+async fn a_receiver_that_cannot_write_or_sync_its_journal_answers_nothing_and_stops() {
+    // The one device refuses writes, the other takes them and refuses to sync.
+    for (device, durability) in [
+        ("/dev/full", Durability::Process),
+        ("/dev/null", Durability::Disk),
+    ] {
+        let receiver = Receiver::start(with_file(device.into(), durability))
+            .await
+            .unwrap();
+        let mut client = Client::connect(&receiver).await;
+        client.send(&post("a", "{}")).await;
+        assert_eq!(client.rest().await.unwrap(), b"", "{device}");
+        receiver.stopped().await;
+        let error = receiver.shutdown().await.unwrap_err();
+        assert!(matches!(error, ReceiverError::WriteJournal { .. }), "{error}");
+    }
 }
 
 #[tokio::test]
