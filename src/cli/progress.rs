@@ -4,6 +4,12 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+/// Says what is being done.
+pub(super) fn say(text: &str) {
+    // Where standard error is closed nobody listens.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// The progress of one step.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
@@ -43,12 +49,6 @@ impl Progress {
     /// The bar, for a reader that moves it.
     pub(super) fn bar(&self) -> &ProgressBar {
         &self.bar
-    }
-
-    /// Says what is being done.
-    pub(super) fn say(&self, text: &str) {
-        // Where standard error is closed nobody listens.
-        let _ = writeln!(io::stderr(), "{text}");
     }
 
     pub(super) fn at(&self, position: u64) {

@@ -4,7 +4,7 @@
 
 use super::run::Daemon;
 use super::settings::Settings;
-use crate::config::{Config, ConfigFaults};
+use crate::config::Config;
 use crate::relay::assemble;
 use crate::store::Applied;
 
@@ -18,13 +18,9 @@ pub(super) async fn reload(daemon: &mut Daemon, settings: &Settings) {
             "the configuration was read again"
         ),
         Err(error) => {
-            match error.downcast_ref::<ConfigFaults>() {
-                Some(faults) => {
-                    for fault in faults.to_string().lines() {
-                        tracing::error!("{fault}");
-                    }
-                }
-                None => tracing::error!("{error:#}"),
+            // A configuration with several faults has a line for each.
+            for line in format!("{error:#}").lines() {
+                tracing::error!("{line}");
             }
             tracing::error!("the configuration was not taken over; the relay goes on under the old one");
         }

@@ -25,12 +25,13 @@ use self::summary::Summary;
 use self::verdict::{Fact, Id, Sides, Verdict};
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
-use super::progress::Progress;
+use super::progress::{self, Progress};
 use super::settings::Settings;
 use crate::clock::{Clock, SystemClock};
 use crate::core::delivery::State;
 use crate::mock::receiver::{Received, Receiver};
 use crate::relay::{Relay, assemble};
+use crate::telemetry;
 
 /// How often the demo looks how far it is.
 const LOOK: Duration = Duration::from_millis(100);
@@ -61,12 +62,13 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
     let receiver = Receiver::start(setting::receiver(&prefix, verb.seed)).await?;
     let url = place.url.expose_secret();
     let config = setting::config(url, receiver.url())?;
+    telemetry::init(&config.log)?;
     place.store.apply(assemble::plan(&config)).await?;
     let context = assemble::context(Arc::new(place.store.clone()), &config, Arc::clone(&clock)).await?;
     let mut relay = Relay::start(context, assemble::destinations(&config, &clock)?);
 
     let progress = Progress::of(verb.rows, "committed");
-    progress.say(&format!(
+    progress::say(&format!(
         "a pipeline commits {} rows to {}",
         verb.rows, place.name
     ));
@@ -93,7 +95,7 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
 async fn settle(session: &mut Session, receiver: &Receiver, clock: &dyn Clock) -> anyhow::Result<()> {
     let mut owed = session.owed().await?;
     let progress = Progress::of(owed, "settled");
-    progress.say("the relay delivers what was committed to a receiver that misbehaves");
+    progress::say("the relay delivers what was committed to a receiver that misbehaves");
     let (most, mut last, mut changed) = (owed, (0, 0), clock.monotonic());
     let mut looks = tokio::time::interval(LOOK);
     while owed > 0 {
@@ -103,7 +105,7 @@ async fn settle(session: &mut Session, receiver: &Receiver, clock: &dyn Clock) -
         let now = (owed, receiver.counts().requests);
         if now != last {
             (last, changed) = (now, clock.monotonic());
-        } else if clock.monotonic() - changed > STALLED {
+        } else if clock.monotonic().saturating_sub(changed) > STALLED {
             return Err(
                 Problem::Failed(format!("{owed} deliveries are still owed, and nothing moves")).into(),
             );

@@ -16,6 +16,9 @@ const MOST_ROWS: u64 = 500;
 /// Transactions that a small demo has.
 const TRANSACTIONS: u64 = 12;
 
+/// What nobody may ever hear of.
+const ROLLED_BACK: &str = r#"{"rolled_back": true}"#;
+
 /// What the pipeline has done.
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -79,7 +82,7 @@ impl Pipeline {
         let before = self.made;
         let mut batch: Vec<_> = (0..size).map(|_| self.next_row()).collect();
         for (_, fact) in &mut batch {
-            fact.payload = r#"{"rolled_back": true}"#.to_owned();
+            ROLLED_BACK.clone_into(&mut fact.payload);
         }
         session.transaction(&batch, End::RollBack).await?;
         log.rolled_back += size;

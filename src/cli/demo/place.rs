@@ -25,17 +25,16 @@ pub(super) struct Place {
 impl Place {
     /// A new SQLite file, gone with the place; or the database at `url`, if it is empty or an earlier demo's.
     pub(super) async fn prepare(url: Option<&SecretString>) -> anyhow::Result<Self> {
-        let (url, name, folder) = match url {
-            Some(url) => (url.clone(), "the database that you named", None),
-            None => {
-                let folder = Folder::new()?;
-                let url = format!("sqlite://{}", folder.0.join("demo.db").display());
-                (
-                    SecretString::from(url),
-                    "SQLite, a file that is gone afterwards",
-                    Some(folder),
-                )
-            }
+        let (url, name, folder) = if let Some(url) = url {
+            (url.clone(), "the database that you named", None)
+        } else {
+            let folder = Folder::new()?;
+            let url = format!("sqlite://{}", folder.0.join("demo.db").display());
+            (
+                SecretString::from(url),
+                "a SQLite file that is gone afterwards",
+                Some(folder),
+            )
         };
         let options = DatabaseOptions {
             missing_file: MissingFile::Create,
@@ -53,9 +52,8 @@ impl Place {
         match store.namespace().await {
             Ok(namespace) if namespace == NAMESPACE => {}
             Ok(_) => return Err(foreign().into()),
-            Err(StoreError::NotMigrated) => {}
-            // It does not exist yet: `migrate` makes it, or says why not.
-            Err(StoreError::Unavailable(_)) => {}
+            // It is empty, or does not exist yet: `migrate` makes it, or says why not.
+            Err(StoreError::NotMigrated | StoreError::Unavailable(_)) => {}
             Err(error) => return Err(error.into()),
         }
         store.database().migrate(NAMESPACE).await?;

@@ -68,7 +68,10 @@ impl World {
     pub(super) async fn with(backend: Backend, more: &str) -> Self {
         // `AFTERCOMMIT_LOG=debug` shows what the relay says; a second story of the same process has it already.
         let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
-        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_test_writer()
+            .try_init();
         let base = Base::migrated(backend).await;
         let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
         let store = Watched::over(Arc::new(SqlStore::new(base.database.clone())));
