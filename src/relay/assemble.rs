@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::config::{Config, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
 use crate::destination::webhook::{Webhook, WebhookError};
+use crate::store::{Plan, Route};
 
 /// A destination that is configured but cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -44,4 +45,29 @@ fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Res
         shards: config.shards,
         timeout: webhook.timeout,
     })
+}
+
+/// The topics and routes of `config`.
+pub fn plan(config: &Config) -> Plan {
+    let topics = config
+        .topics
+        .iter()
+        .map(|(name, topic)| (name.clone(), topic.kind))
+        .collect();
+    let routes = config
+        .destinations
+        .iter()
+        .flat_map(|(name, destination)| {
+            destination.topics.iter().map(|topic| Route {
+                topic: topic.clone(),
+                destination: name.clone(),
+            })
+        })
+        .collect();
+    Plan {
+        topics,
+        routes,
+        max_payload_bytes: config.database.max_payload_bytes,
+        namespace: config.database.namespace.clone(),
+    }
 }

@@ -89,7 +89,10 @@ pub(super) fn relay(row: &Row, column: &str) -> Result<Option<RelayId>, StoreErr
 
 /// The first three arguments of every statement about a shard.
 pub(super) fn of_shard(shard: &Shard) -> Args {
-    Args::new().text(&shard.destination).int(i64::from(shard.number))
+    Args::new()
+        .text(&shard.destination)
+        .int(i64::from(shard.number))
+        .int(i64::from(shard.of))
 }
 
 async fn say_alive(transaction: &mut Transaction, relay: RelayId) -> Result<(), StoreError> {
@@ -133,7 +136,8 @@ async fn take_lease(
     relay: RelayId,
     alive_after: Timestamp,
 ) -> Result<Option<i64>, StoreError> {
-    let args = of_shard(shard).text(&id(relay)).time(alive_after);
+    let args = of_shard(shard).text(&id(relay))
+        .time(alive_after);
     let rows = transaction.rows(sql!(shared "take_lease"), args).await?;
     rows.first().map(|row| row.int("epoch")).transpose()
 }

@@ -68,7 +68,10 @@ impl World {
     pub(super) async fn with(backend: Backend, more: &str) -> Self {
         // `AFTERCOMMIT_LOG=debug` shows what the relay says; a second story of the same process has it already.
         let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
-        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_test_writer()
+            .try_init();
         let base = Base::migrated(backend).await;
         let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
         let store = Watched::over(Arc::new(SqlStore::new(base.database.clone())));
@@ -94,16 +97,11 @@ impl World {
 
     /// Writes topics and routes as a configuration says.
     pub(super) async fn apply(&self, more: &str) {
-        let config = self.config(more);
-        for (name, topic) in &config.topics {
-            let kind = topic.kind;
-            self.base.execute(&format!("insert into aftercommit.topic (name, kind, max_payload_bytes) values ('{name}', '{kind}', 1048576) on conflict do nothing")).await;
-        }
-        for (name, destination) in &config.destinations {
-            for topic in &destination.topics {
-                self.base.execute(&format!("insert into aftercommit.route (topic, destination) values ('{topic}', '{name}') on conflict do nothing")).await;
-            }
-        }
+        let plan = assemble::plan(&self.config(more));
+        SqlStore::new(self.base.database.clone())
+            .apply(plan)
+            .await
+            .unwrap();
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
