@@ -136,8 +136,7 @@ async fn take_lease(
     relay: RelayId,
     alive_after: Timestamp,
 ) -> Result<Option<i64>, StoreError> {
-    let args = of_shard(shard).text(&id(relay))
-        .time(alive_after);
+    let args = of_shard(shard).text(&id(relay)).time(alive_after);
     let rows = transaction.rows(sql!(shared "take_lease"), args).await?;
     rows.first().map(|row| row.int("epoch")).transpose()
 }

@@ -87,7 +87,8 @@ impl World {
 
     /// The configuration with `more` added to it.
     pub(super) fn config(&self, more: &str) -> Config {
-        let text = CONFIG.replace("{url}", &self.receiver.url()) + more;
+        let database = format!("[database]\nurl = \"{}\"\n", self.base.url);
+        let text = database + &CONFIG.replace("{url}", &self.receiver.url()) + more;
         Config::parse(
             &text,
             &aftercommit::config::System::beside(std::path::Path::new(".")),
