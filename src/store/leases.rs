@@ -89,7 +89,10 @@ pub(super) fn relay(row: &Row, column: &str) -> Result<Option<RelayId>, StoreErr
 
 /// The first three arguments of every statement about a shard.
 pub(super) fn of_shard(shard: &Shard) -> Args {
-    Args::new().text(&shard.destination).int(i64::from(shard.number))
+    Args::new()
+        .text(&shard.destination)
+        .int(i64::from(shard.number))
+        .int(i64::from(shard.of))
 }
 
 async fn say_alive(transaction: &mut Transaction, relay: RelayId) -> Result<(), StoreError> {

@@ -3,6 +3,8 @@
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
 mod faults;
+mod ownership;
 mod promises;
+mod steering;
 mod watched;
 mod world;

@@ -221,5 +221,5 @@ url = "{url}stuck"
 topics = ["orders"]
 allow_http = true
 allow_networks = ["127.0.0.0/8"]
-timeout = "2s"
+timeout = "1s"
 "#;

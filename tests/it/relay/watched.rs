@@ -21,6 +21,7 @@ pub(super) struct Watched {
     fail_records: AtomicU32,
     /// So many heartbeats fail.
     fail_beats: AtomicU32,
+    failed_beats: watch::Sender<u32>,
 }
 
 impl Watched {
@@ -31,6 +32,7 @@ impl Watched {
             lose_answers: AtomicU32::new(0),
             fail_records: AtomicU32::new(0),
             fail_beats: AtomicU32::new(0),
+            failed_beats: watch::channel(0).0,
         })
     }
 
@@ -49,6 +51,12 @@ impl Watched {
 
     pub(super) fn fail_beats(&self, count: u32) {
         self.fail_beats.store(count, Ordering::SeqCst);
+    }
+
+    /// Waits until so many heartbeats have failed.
+    pub(super) async fn beats_failed(&self, count: u32) {
+        let mut failed = self.failed_beats.subscribe();
+        failed.wait_for(|failed| *failed >= count).await.unwrap();
     }
 
     fn changed(&self) {
@@ -70,7 +78,7 @@ fn away() -> StoreError {
 impl Store for Watched {
     async fn beat(&self, relay: &RelayId, lease_ttl: Duration) -> Result<Beat, StoreError> {
         if strikes(&self.fail_beats) {
-            self.changed();
+            self.failed_beats.send_modify(|failed| *failed += 1);
             return Err(away());
         }
         self.inner.beat(relay, lease_ttl).await

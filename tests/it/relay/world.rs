@@ -87,7 +87,8 @@ impl World {
 
     /// The configuration with `more` added to it.
     pub(super) fn config(&self, more: &str) -> Config {
-        let text = CONFIG.replace("{url}", &self.receiver.url()) + more;
+        let database = format!("[database]\nurl = \"{}\"\n", self.base.url);
+        let text = database + &CONFIG.replace("{url}", &self.receiver.url()) + more;
         Config::parse(
             &text,
             &aftercommit::config::System::beside(std::path::Path::new(".")),
@@ -97,16 +98,11 @@ impl World {
 
     /// Writes topics and routes as a configuration says.
     pub(super) async fn apply(&self, more: &str) {
-        let config = self.config(more);
-        for (name, topic) in &config.topics {
-            let kind = topic.kind;
-            self.base.execute(&format!("insert into aftercommit.topic (name, kind, max_payload_bytes) values ('{name}', '{kind}', 1048576) on conflict do nothing")).await;
-        }
-        for (name, destination) in &config.destinations {
-            for topic in &destination.topics {
-                self.base.execute(&format!("insert into aftercommit.route (topic, destination) values ('{topic}', '{name}') on conflict do nothing")).await;
-            }
-        }
+        let plan = assemble::plan(&self.config(more));
+        SqlStore::new(self.base.database.clone())
+            .apply(plan)
+            .await
+            .unwrap();
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
