@@ -13,4 +13,4 @@ mod shards;
 mod statements;
 mod takeover;
 mod together;
-mod world;
+pub(crate) mod world;

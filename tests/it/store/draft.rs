@@ -161,7 +161,7 @@ pub(super) fn dispatch(relay: RelayId, sequence: i64) -> DispatchId {
 
 fn retry(counts: Counts, unknown_since: Option<Timestamp>) -> SettlementKind {
     SettlementKind::Retry {
-        after: Duration::from_secs(60),
+        after: Duration::from_mins(1),
         counts,
         unknown_since,
     }

@@ -16,17 +16,17 @@ use uuid::Uuid;
 
 /// Which database a story runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Backend {
+pub(crate) enum Backend {
     Postgres,
     Sqlite,
 }
 
 /// A database for one story; gone when dropped.
-pub(super) struct World {
-    pub(super) backend: Backend,
-    pub(super) url: String,
-    pub(super) database: Database,
-    pub(super) store: SqlStore,
+pub(crate) struct World {
+    pub(crate) backend: Backend,
+    pub(crate) url: String,
+    pub(crate) database: Database,
+    pub(crate) store: SqlStore,
     _keep: Keep,
 }
 
@@ -38,7 +38,7 @@ enum Keep {
 
 impl World {
     /// A database without a schema.
-    pub(super) async fn empty(backend: Backend) -> Self {
+    pub(crate) async fn empty(backend: Backend) -> Self {
         let (url, keep) = match backend {
             Backend::Postgres => {
                 let database = crate::postgres::database().await;
@@ -60,14 +60,14 @@ impl World {
     }
 
     /// A database with the schema.
-    pub(super) async fn migrated(backend: Backend) -> Self {
+    pub(crate) async fn migrated(backend: Backend) -> Self {
         let world = Self::empty(backend).await;
         world.database.migrate("test").await.unwrap();
         world
     }
 
     /// A database in which the event topic `orders` goes to `hook`.
-    pub(super) async fn routed(backend: Backend) -> Self {
+    pub(crate) async fn routed(backend: Backend) -> Self {
         let world = Self::migrated(backend).await;
         world
             .apply(&[("orders", TopicKind::Event)], &[("orders", "hook")])
@@ -76,24 +76,24 @@ impl World {
     }
 
     /// Applies a configuration.
-    pub(super) async fn apply(&self, topics: &[(&str, TopicKind)], routes: &[(&str, &str)]) {
+    pub(crate) async fn apply(&self, topics: &[(&str, TopicKind)], routes: &[(&str, &str)]) {
         self.store.apply(plan(topics, routes)).await.unwrap();
     }
 
     /// Commits an event of each row key to `orders`. Their outbox ids are 1, 2, 3 … where nothing came before.
-    pub(super) async fn commit(&self, row_keys: &[&str]) {
+    pub(crate) async fn commit(&self, row_keys: &[&str]) {
         let rows: Vec<NewRow> = row_keys.iter().map(|row_key| event(row_key)).collect();
         self.commit_rows(&rows).await;
     }
 
     /// Commits as many events.
-    pub(super) async fn commit_many(&self, count: usize) {
+    pub(crate) async fn commit_many(&self, count: usize) {
         let rows: Vec<NewRow> = (0..count).map(|number| event(&format!("{number:07}"))).collect();
         self.commit_rows(&rows).await;
     }
 
     /// Commits rows in one transaction.
-    pub(super) async fn commit_rows(&self, rows: &[NewRow]) -> Enqueued {
+    pub(crate) async fn commit_rows(&self, rows: &[NewRow]) -> Enqueued {
         match self.backend {
             Backend::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await.unwrap();
@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Enqueues one row, and commits or rolls back.
-    pub(super) async fn enqueue(
+    pub(crate) async fn enqueue(
         &self,
         row: &NewRow,
         end: End,
@@ -139,7 +139,7 @@ impl World {
     }
 
     /// Takes the lease of the one shard of `hook` for a relay that lives.
-    pub(super) async fn lease(&self, relay: RelayId) -> Lease {
+    pub(crate) async fn lease(&self, relay: RelayId) -> Lease {
         self.store.beat(&relay, TTL).await.unwrap();
         self.store
             .acquire(&hook(), &relay, TTL)
@@ -149,18 +149,18 @@ impl World {
     }
 
     /// Takes the lease from whoever has it: their heart has stopped.
-    pub(super) async fn take_from(&self, old: RelayId, new: RelayId) -> Lease {
+    pub(crate) async fn take_from(&self, old: RelayId, new: RelayId) -> Lease {
         self.store.leave(&old).await.unwrap();
         self.lease(new).await
     }
 
     /// Everything that is owed to `hook`.
-    pub(super) async fn owed(&self) -> Fetched {
+    pub(crate) async fn owed(&self) -> Fetched {
         self.store.fetch(&hook(), 0, LIMITS).await.unwrap()
     }
 
     /// `state reason` of a delivery to `hook`, for example `delivered accepted`; a pending one has no reason.
-    pub(super) async fn state(&self, outbox_id: i64) -> String {
+    pub(crate) async fn state(&self, outbox_id: i64) -> String {
         let state = format!(
             "select state || coalesce(' ' || reason, '') from aftercommit.delivery
              where outbox_id = {outbox_id} and destination = 'hook'"
@@ -169,7 +169,7 @@ impl World {
     }
 
     /// The outcomes of the attempts of a delivery to `hook`, in order, for example `unknown,accepted`.
-    pub(super) async fn outcomes(&self, outbox_id: i64) -> String {
+    pub(crate) async fn outcomes(&self, outbox_id: i64) -> String {
         let gather = match self.backend {
             Backend::Postgres => "string_agg",
             Backend::Sqlite => "group_concat",
@@ -182,14 +182,14 @@ impl World {
     }
 
     /// Runs statements, written as for PostgreSQL where both speak them.
-    pub(super) async fn execute(&self, sql: &str) {
+    pub(crate) async fn execute(&self, sql: &str) {
         self.try_execute(sql)
             .await
             .unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
 
     /// The same where the story expects a refusal.
-    pub(super) async fn try_execute(&self, sql: &str) -> Result<(), sqlx::Error> {
+    pub(crate) async fn try_execute(&self, sql: &str) -> Result<(), sqlx::Error> {
         match self.backend {
             Backend::Postgres => {
                 let mut connection = PgConnection::connect(&self.url).await?;
@@ -209,7 +209,7 @@ impl World {
     }
 
     /// The one text that a query brings, for example `select state from …`; nothing if it brings no row or null.
-    pub(super) async fn text(&self, sql: &str) -> Option<String> {
+    pub(crate) async fn text(&self, sql: &str) -> Option<String> {
         let sql = format!("select cast(({sql}) as text)");
         match self.backend {
             Backend::Postgres => {
@@ -231,7 +231,7 @@ impl World {
     }
 
     /// The one number that a query brings.
-    pub(super) async fn number(&self, sql: &str) -> i64 {
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
         let text = self.text(sql).await.unwrap_or_else(|| panic!("no number: {sql}"));
         text.parse()
             .unwrap_or_else(|_| panic!("{text} is no number: {sql}"))
@@ -240,22 +240,22 @@ impl World {
 
 /// How a story ends a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Commit,
     Rollback,
 }
 
 /// Longer than any story.
-pub(super) const TTL: Duration = Duration::from_secs(600);
+pub(crate) const TTL: Duration = Duration::from_mins(10);
 
 /// More than any story needs.
-pub(super) const LIMITS: FetchLimits = FetchLimits {
+pub(crate) const LIMITS: FetchLimits = FetchLimits {
     rows: 10_000,
     bytes: 1 << 30,
 };
 
 /// What a fetch brought, by outbox id.
-pub(super) trait FetchedIds {
+pub(crate) trait FetchedIds {
     fn ids(&self) -> Vec<i64>;
 }
 
@@ -266,11 +266,11 @@ impl FetchedIds for Fetched {
 }
 
 /// The one shard of `hook`.
-pub(super) fn hook() -> Shard {
+pub(crate) fn hook() -> Shard {
     shard("hook", 0, 1)
 }
 
-pub(super) fn shard(destination: &str, number: u32, of: u32) -> Shard {
+pub(crate) fn shard(destination: &str, number: u32, of: u32) -> Shard {
     Shard {
         destination: destination.into(),
         number,
@@ -278,11 +278,11 @@ pub(super) fn shard(destination: &str, number: u32, of: u32) -> Shard {
     }
 }
 
-pub(super) fn relay(number: u128) -> RelayId {
+pub(crate) fn relay(number: u128) -> RelayId {
     RelayId(Uuid::from_u128(number))
 }
 
-pub(super) fn plan(topics: &[(&str, TopicKind)], routes: &[(&str, &str)]) -> Plan {
+pub(crate) fn plan(topics: &[(&str, TopicKind)], routes: &[(&str, &str)]) -> Plan {
     let route = |&(topic, destination): &(&str, &str)| Route {
         topic: topic.to_owned(),
         destination: destination.to_owned(),
@@ -299,7 +299,7 @@ pub(super) fn plan(topics: &[(&str, TopicKind)], routes: &[(&str, &str)]) -> Pla
 }
 
 /// An event of `orders`.
-pub(super) fn event(row_key: &str) -> NewRow {
+pub(crate) fn event(row_key: &str) -> NewRow {
     NewRow {
         topic: "orders".to_owned(),
         row_key: row_key.to_owned(),
@@ -311,7 +311,7 @@ pub(super) fn event(row_key: &str) -> NewRow {
 }
 
 /// A version of a row of the state topic `customers`.
-pub(super) fn upsert(row_key: &str, row_version: i64, payload: &str) -> NewRow {
+pub(crate) fn upsert(row_key: &str, row_version: i64, payload: &str) -> NewRow {
     NewRow {
         topic: "customers".to_owned(),
         row_key: row_key.to_owned(),
@@ -323,7 +323,7 @@ pub(super) fn upsert(row_key: &str, row_version: i64, payload: &str) -> NewRow {
 }
 
 /// A further way into the database of a world, as another process would have.
-pub(super) fn connect(url: &str) -> Database {
+pub(crate) fn connect(url: &str) -> Database {
     let options = DatabaseOptions {
         missing_file: MissingFile::Create,
         ..DatabaseOptions::default()
@@ -352,4 +352,4 @@ macro_rules! on_both {
         }
     )+};
 }
-pub(super) use on_both;
+pub(crate) use on_both;
