@@ -80,6 +80,18 @@ impl Draft {
         self.settle(outbox_id, Some((attempt, Outcome::Unknown)), attempt - 1, kind)
     }
 
+    /// A success whose answer reads so.
+    pub(super) fn answered(self, outbox_id: i64, attempt: u32, excerpt: &str) -> Self {
+        let mut draft = self.success(outbox_id, attempt);
+        for settlement in &mut draft.record.settle {
+            if let Some(ended) = &mut settlement.attempt {
+                ended.report.excerpt = Some(excerpt.to_owned());
+                ended.report.detail = Some(excerpt.to_owned());
+            }
+        }
+        draft
+    }
+
     /// An end without an attempt, of a delivery with so many attempts on record.
     pub(super) fn end(self, outbox_id: i64, attempts: u32, reason: Reason) -> Self {
         self.settle(outbox_id, None, attempts, SettlementKind::End(reason))

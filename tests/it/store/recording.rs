@@ -238,6 +238,15 @@ on_both! {
         assert_eq!(world.text(everything).await, after_first);
     }
 
+    async fn an_answer_that_no_text_can_hold_does_not_keep_the_outcome_off_the_record(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(1).await;
+        let lease = world.lease(relay(1)).await;
+        under(&lease).answered(1, 1, "nul \0, quote ', backslash \\, \u{1f980}").commit(&world.store).await;
+        let excerpt = world.text("select detail || excerpt from aftercommit.attempt").await.unwrap();
+        assert_eq!(excerpt, "nul \u{fffd}, quote ', backslash \\, \u{1f980}".repeat(2));
+    }
+
     async fn an_empty_record_tells_whether_the_lease_is_held(backend: Backend) {
         let world = World::routed(backend).await;
         let lease = world.lease(relay(1)).await;

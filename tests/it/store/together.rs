@@ -83,3 +83,40 @@ async fn replay(backend: Backend, url: &str, ids: &[i64]) {
         }
     }
 }
+
+/// Without the lock on the lease, the record would read who held it before, and begin what the new owner never finds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_waits_for_a_takeover_that_has_not_committed() {
+    use sqlx::{Connection as _, Executor as _, PgConnection};
+
+    let world = World::routed(Backend::Postgres).await;
+    world.commit_many(1).await;
+    let old = world.lease(relay(1)).await;
+    let mut takeover = PgConnection::connect(&world.url).await.unwrap();
+    let mut watcher = PgConnection::connect(&world.url).await.unwrap();
+    let mut taken = takeover.begin().await.unwrap();
+    taken
+        .execute("update aftercommit.lease set owner = 'somebody', epoch = epoch + 1")
+        .await
+        .unwrap();
+
+    let mut records = JoinSet::new();
+    records.spawn({
+        let store = world.store.clone();
+        async move { under(&old).begin(1, &[(1, 1)]).commit(&store).await }
+    });
+    let waiting = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(waiting)
+        .fetch_one(&mut watcher)
+        .await
+        .unwrap()
+        == 0
+    {
+        assert!(records.try_join_next().is_none(), "it did not wait");
+    }
+    taken.commit().await.unwrap();
+    let recorded = records.join_next().await.unwrap().unwrap();
+    assert!(!recorded.leased && recorded.begun.is_empty());
+    assert_eq!(world.number("select count(*) from aftercommit.dispatch").await, 0);
+}
