@@ -15,9 +15,9 @@
 
 mod args;
 mod options;
-mod postgres;
+pub(super) mod postgres;
 mod row;
-mod sqlite;
+pub(super) mod sqlite;
 mod statement;
 mod transaction;
 

@@ -3,12 +3,14 @@
 //! [`Store`] is the contract; `SqlStore` keeps it on PostgreSQL and on SQLite, and one conformance suite runs on both.
 //! Nothing above this floor speaks SQL, and nothing here decides what becomes of a delivery: `core::decide` does.
 
+mod apply;
 pub mod database;
 pub mod error;
 mod fetch;
 mod leases;
 mod migrate;
 mod orphans;
+mod outbox;
 mod pauses;
 mod record;
 mod rendering;
@@ -18,9 +20,11 @@ mod timestamp;
 pub mod types;
 mod unrouted;
 
+pub use apply::{Applied, Backfill, Plan, Route};
 pub use database::{Database, DatabaseOptions, MissingFile};
 pub use error::StoreError;
 pub use migrate::SCHEMA_VERSION;
+pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
     Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,

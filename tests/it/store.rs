@@ -1,4 +1,5 @@
 //! What the store promises, on PostgreSQL and on SQLite: each story is written once and runs on both.
 
 mod door;
+mod statements;
 mod world;

@@ -59,7 +59,7 @@ pub(super) fn pool(url: &str, options: &DatabaseOptions) -> Result<PgPool, Store
     Ok(pool)
 }
 
-pub(super) async fn rows(
+pub(in crate::store) async fn rows(
     connection: &mut PgConnection,
     statement: &'static Statement,
     args: &Args,

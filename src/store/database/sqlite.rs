@@ -69,7 +69,7 @@ pub(super) fn open(url: &str, options: &DatabaseOptions) -> Result<Sqlite, Store
     })
 }
 
-pub(super) async fn rows(
+pub(in crate::store) async fn rows(
     connection: &mut SqliteConnection,
     statement: &'static Statement,
     args: &Args,

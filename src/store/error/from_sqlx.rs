@@ -52,13 +52,21 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
         "53300" => unavailable("allow it more connections, or lower `max_connections`"),
         "53100" => unavailable("make room on its disk"),
         "28P01" | "28000" | "3D000" => unavailable("check user, password and database name in its address"),
-        // 42501 is for lack of a privilege, P0001 for what a trigger of ours refused.
-        "42501" | "P0001" => StoreError::Refused(message.to_owned()),
+        // Lack of a privilege.
+        "42501" => StoreError::Refused(with_hint(answer)),
         _ => match &code[..2.min(code.len())] {
             "08" | "25" | "53" | "57" | "58" => unavailable("try again"),
-            "22" | "23" => StoreError::Refused(message.to_owned()),
+            "22" | "23" => StoreError::Refused(with_hint(answer)),
             _ => StoreError::Unexpected(format!("{message} (SQLSTATE {code})")),
         },
+    }
+}
+
+/// What the triggers refuse, they refuse with the way out as the hint.
+fn with_hint(answer: &PgDatabaseError) -> String {
+    match answer.hint() {
+        Some(hint) => format!("{}: {hint}", answer.message()),
+        None => answer.message().to_owned(),
     }
 }
 

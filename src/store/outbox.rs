@@ -1,0 +1,170 @@
+//! The way in from Rust: rows go into the outbox inside the caller's own transaction.
+//!
+//! What becomes of a row is decided by the triggers, as for a plain `insert` from any other language. Nothing here
+//! commits: that is the caller's to do, together with what the rows tell of.
+
+use sqlx::postgres::{PgConnection, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteConnection};
+
+use super::StoreError;
+use super::database::{Args, Batch, Row, Statement, only, postgres, sql, sqlite};
+use crate::core::row::NewRow;
+
+/// Rows that travel in one statement at most.
+const CHUNK_ROWS: usize = 1_000;
+/// Bytes of payload that travel in one statement at most, but for a single row that has more.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// The outbox, as a pipeline that is written in Rust uses it.
+///
+/// ```no_run
+/// # use aftercommit::core::row::{NewRow, Op};
+/// # use aftercommit::store::{Outbox, StoreError};
+/// # async fn pay(pool: sqlx::PgPool) -> Result<(), StoreError> {
+/// let mut transaction = pool.begin().await?;
+/// sqlx::query("update invoice set paid = true where id = 7").execute(&mut *transaction).await?;
+/// let row = NewRow {
+///     topic: "invoices".into(),
+///     row_key: "7".into(),
+///     row_version: None,
+///     op: Op::Upsert,
+///     payload: r#"{"id": 7, "paid": true}"#.into(),
+///     headers: None,
+/// };
+/// Outbox::enqueue(&mut transaction, &row).await?;
+/// transaction.commit().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Outbox;
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It will be delivered once the transaction commits.
+    Admitted {
+        /// The outbox id.
+        id: i64,
+    },
+    /// The ledger knows it already, or a newer version of it: nothing will be sent.
+    Unchanged,
+}
+
+/// What became of many rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Enqueued {
+    /// Rows that will be delivered once the transaction commits.
+    pub admitted: u64,
+    /// Rows that the ledger knew already, or newer versions of them.
+    pub unchanged: u64,
+}
+
+/// A connection to either database; a transaction of sqlx, or a connection, turns into one.
+#[derive(Debug)]
+pub enum OutboxConnection<'c> {
+    /// To PostgreSQL.
+    Postgres(&'c mut PgConnection),
+    /// To SQLite.
+    Sqlite(&'c mut SqliteConnection),
+}
+
+impl Outbox {
+    /// Puts one row into the outbox, within the transaction that is open on the connection.
+    ///
+    /// A row that the outbox does not take (see the rules of the triggers) is [`StoreError::Refused`]; the transaction
+    /// must then be rolled back.
+    pub async fn enqueue<'c>(
+        connection: impl Into<OutboxConnection<'c>>,
+        row: &NewRow,
+    ) -> Result<Admission, StoreError> {
+        let args = Args::new()
+            .text(&row.topic)
+            .text(&row.row_key)
+            .int(row.row_version)
+            .text(row.op.as_str())
+            .text(&row.payload)
+            .opt_text(row.headers.as_deref());
+        let rows = connection.into().rows(sql!("enqueue"), args).await?;
+        Ok(match rows.first() {
+            Some(row) => Admission::Admitted { id: row.int("id")? },
+            None => Admission::Unchanged,
+        })
+    }
+
+    /// Puts many rows into the outbox, in few statements. Rows of one key keep their order.
+    ///
+    /// They are written in the order of topic and row key, so that two transactions that do so do not deadlock.
+    pub async fn enqueue_all<'c>(
+        connection: impl Into<OutboxConnection<'c>>,
+        rows: &[NewRow],
+    ) -> Result<Enqueued, StoreError> {
+        let mut connection = connection.into();
+        let mut sorted: Vec<&NewRow> = rows.iter().collect();
+        sorted.sort_by_key(|row| (&row.topic, &row.row_key));
+        let mut enqueued = Enqueued::default();
+        let mut rest = sorted.as_slice();
+        while !rest.is_empty() {
+            let (chunk, after) = rest.split_at(chunk_length(rest));
+            let args = Args::new().batch(batch(chunk));
+            let admitted: u64 = only(connection.rows(sql!("enqueue_all"), args).await?)?.int("admitted")?;
+            enqueued.admitted += admitted;
+            enqueued.unchanged += (chunk.len() as u64).saturating_sub(admitted);
+            rest = after;
+        }
+        Ok(enqueued)
+    }
+}
+
+impl OutboxConnection<'_> {
+    async fn rows(&mut self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
+        match self {
+            Self::Postgres(connection) => postgres::rows(connection, statement, &args).await,
+            Self::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
+        }
+    }
+}
+
+impl<'c> From<&'c mut PgConnection> for OutboxConnection<'c> {
+    fn from(connection: &'c mut PgConnection) -> Self {
+        Self::Postgres(connection)
+    }
+}
+
+impl<'c> From<&'c mut SqliteConnection> for OutboxConnection<'c> {
+    fn from(connection: &'c mut SqliteConnection) -> Self {
+        Self::Sqlite(connection)
+    }
+}
+
+impl<'c> From<&'c mut sqlx::Transaction<'_, Postgres>> for OutboxConnection<'c> {
+    fn from(transaction: &'c mut sqlx::Transaction<'_, Postgres>) -> Self {
+        Self::Postgres(transaction)
+    }
+}
+
+impl<'c> From<&'c mut sqlx::Transaction<'_, Sqlite>> for OutboxConnection<'c> {
+    fn from(transaction: &'c mut sqlx::Transaction<'_, Sqlite>) -> Self {
+        Self::Sqlite(transaction)
+    }
+}
+
+/// How many of the rows go into the next statement: at least one.
+fn chunk_length(rows: &[&NewRow]) -> usize {
+    let mut bytes = 0;
+    let fits = |row: &&&NewRow| {
+        bytes += row.payload.len();
+        bytes <= CHUNK_BYTES
+    };
+    rows.iter().take(CHUNK_ROWS).take_while(fits).count().max(1)
+}
+
+fn batch(rows: &[&NewRow]) -> Batch {
+    Batch::new()
+        .texts("topic", rows.iter().map(|row| row.topic.as_str()))
+        .texts("row_key", rows.iter().map(|row| row.row_key.as_str()))
+        .ints("row_version", rows.iter().map(|row| row.row_version))
+        .texts("op", rows.iter().map(|row| row.op.as_str()))
+        .texts("payload", rows.iter().map(|row| row.payload.as_str()))
+        .texts("headers", rows.iter().map(|row| row.headers.as_deref()))
+}

@@ -1,0 +1,1 @@
+select max(id) as id from aftercommit.outbox

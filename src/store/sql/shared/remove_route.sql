@@ -1,0 +1,1 @@
+delete from aftercommit.route where topic = $1 and destination = $2

@@ -1,0 +1,1 @@
+select topic, destination from aftercommit.route order by topic, destination

@@ -1,0 +1,4 @@
+-- Brings no row where the trigger drops the row as known.
+insert into outbox (topic, row_key, row_version, op, payload, headers)
+values ($1, $2, $3, $4, $5, $6)
+returning id
