@@ -14,7 +14,7 @@ use reqwest::{Client, Proxy, Request};
 use url::Url;
 
 use super::answer::{Answer, BodyCaps};
-use super::failure::Failure;
+use super::failure::{Failure, cause};
 use super::resolver::{GuardedResolver, Lookup};
 use crate::clock::Clock;
 use crate::core::target::{BadTarget, TargetRule};
@@ -31,8 +31,8 @@ pub struct Guards {
     pub timeout: Duration,
     /// For the connection alone, name resolution and TLS included.
     pub connect_timeout: Duration,
-    /// A proxy, http or https. It is what is connected to, so its address must be allowed; the destination's name is
-    /// then resolved by the proxy, out of this client's sight.
+    /// A proxy, http or https. Whoever names one means it, wherever it stands: its address is not held to the rule.
+    /// The destination's name is then resolved by the proxy, out of this client's sight.
     pub proxy: Option<Url>,
     /// Of the response.
     pub body: BodyCaps,
@@ -61,8 +61,8 @@ pub enum ClientError {
     /// Requests may not go to its URL.
     #[error(transparent)]
     Target(#[from] BadTarget),
-    /// Its proxy may not be connected to, or is none.
-    #[error("proxy: {0}")]
+    /// Its proxy cannot be used.
+    #[error("cannot use the proxy: {0}")]
     Proxy(String),
     /// The platform lacks something, certificates for example.
     #[error("cannot set up TLS: {0}; are the system's CA certificates installed?")]
@@ -123,10 +123,11 @@ fn build(url: &Url, guards: &Guards, lookup: Arc<dyn Lookup>) -> Result<Client, 
         .connect_timeout(guards.connect_timeout.min(guards.timeout))
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .tcp_nodelay(true)
-        .dns_resolver(GuardedResolver::new(Arc::new(guards.rule.clone()), lookup));
+        .dns_resolver(GuardedResolver::new(&guards.rule, guards.proxy.as_ref(), lookup));
     let proxy = guards.proxy.as_ref();
     if let Some(proxy) = proxy {
-        builder = builder.proxy(checked_proxy(proxy, &guards.rule)?);
+        let all = Proxy::all(proxy.clone()).map_err(|error| ClientError::Proxy(cause(&error)))?;
+        builder = builder.proxy(all);
     }
     let needs_tls = [Some(url), proxy]
         .into_iter()
@@ -136,21 +137,7 @@ fn build(url: &Url, guards: &Guards, lookup: Arc<dyn Lookup>) -> Result<Client, 
         // Plain http needs no certificates, so a system without any can still do it.
         builder = builder.tls_certs_only([]);
     }
-    builder
-        .build()
-        .map_err(|error| ClientError::Setup(super::failure::cause(&error)))
-}
-
-fn checked_proxy(proxy: &Url, rule: &TargetRule) -> Result<Proxy, ClientError> {
-    if !matches!(proxy.scheme(), "http" | "https") {
-        return Err(ClientError::Proxy(format!(
-            "`{}` is no scheme for a proxy; use http or https",
-            proxy.scheme()
-        )));
-    }
-    rule.check_host(proxy)
-        .map_err(|bad| ClientError::Proxy(bad.to_string()))?;
-    Proxy::all(proxy.clone()).map_err(|error| ClientError::Proxy(super::failure::cause(&error)))
+    builder.build().map_err(|error| ClientError::Setup(cause(&error)))
 }
 
 /// Makes ring the process's cryptography, unless somebody has chosen another before.

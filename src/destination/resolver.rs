@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Url;
 
 use crate::core::target::{ForbiddenAddress, TargetRule};
 
@@ -21,9 +22,10 @@ pub trait Lookup: Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct SystemLookup;
 
-/// Asks a [`Lookup`] and lets through what a [`TargetRule`] allows.
+/// Asks a [`Lookup`] and lets through what a [`TargetRule`] allows, and whatever the proxy's name leads to.
 pub(super) struct GuardedResolver {
     rule: Arc<TargetRule>,
+    proxy: Option<String>,
     lookup: Arc<dyn Lookup>,
 }
 
@@ -49,36 +51,42 @@ impl Lookup for SystemLookup {
 }
 
 impl GuardedResolver {
-    pub(super) fn new(rule: Arc<TargetRule>, lookup: Arc<dyn Lookup>) -> Self {
-        Self { rule, lookup }
+    pub(super) fn new(rule: &TargetRule, proxy: Option<&Url>, lookup: Arc<dyn Lookup>) -> Self {
+        let proxy = proxy.and_then(Url::host_str).map(str::to_owned);
+        Self {
+            rule: Arc::new(rule.clone()),
+            proxy,
+            lookup,
+        }
     }
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let rule = Arc::clone(&self.rule);
+        let is_proxy = self.proxy.as_deref() == Some(name.as_str());
+        let rule = (!is_proxy).then(|| Arc::clone(&self.rule));
         let lookup = Arc::clone(&self.lookup);
         Box::pin(async move {
-            let allowed = allowed_addresses(&rule, lookup.as_ref(), name.as_str()).await?;
+            let host = name.as_str();
+            let looked_up = lookup.addresses(host).await;
+            let mut addresses = looked_up.map_err(|why| ResolveError::Lookup {
+                host: host.to_owned(),
+                why,
+            })?;
+            if let Some(rule) = rule {
+                addresses = allowed(addresses, &rule, host)?;
+            }
             // Port 0 stands for the port of the URL.
-            Ok(Box::new(allowed.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
 
-/// The addresses of `host` that may be connected to; an error if there is none.
-async fn allowed_addresses(
-    rule: &TargetRule,
-    lookup: &dyn Lookup,
-    host: &str,
-) -> Result<Vec<IpAddr>, ResolveError> {
-    let all = lookup.addresses(host).await.map_err(|why| ResolveError::Lookup {
-        host: host.to_owned(),
-        why,
-    })?;
-    let mut allowed = Vec::with_capacity(all.len());
+/// Those `addresses` of `host` that may be connected to; an error if there is none.
+fn allowed(addresses: Vec<IpAddr>, rule: &TargetRule, host: &str) -> Result<Vec<IpAddr>, ResolveError> {
+    let mut allowed = Vec::with_capacity(addresses.len());
     let mut refused = None;
-    for address in all {
+    for address in addresses {
         match rule.check_address(address) {
             Ok(()) => allowed.push(address),
             Err(forbidden) => refused = refused.or(Some(forbidden)),
@@ -118,7 +126,7 @@ mod tests {
             allow_http: false,
             allow_networks: allow_networks.iter().map(|text| text.parse().unwrap()).collect(),
         };
-        let resolver = GuardedResolver::new(Arc::new(rule), Arc::new(Answers(answers)));
+        let resolver = GuardedResolver::new(&rule, None, Arc::new(Answers(answers)));
         match resolver.resolve("receiver.example".parse().unwrap()).await {
             Ok(addresses) => Ok(addresses.map(|address| address.to_string()).collect()),
             Err(error) => Err(error.to_string()),

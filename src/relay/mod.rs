@@ -10,6 +10,7 @@
 //!
 //! Decisions stand in `core`; statements in `store`; this floor only joins them and owns the tasks.
 
+pub mod assemble;
 pub mod balance;
 pub mod dispatcher;
 mod heartbeat;

@@ -183,8 +183,20 @@ impl Supervisor {
     async fn try_rebalance(&mut self) -> Result<(), StoreError> {
         let ttl = self.context.limits.lease_ttl;
         let live = self.vitals.borrow().live.clone();
-        let leases = self.context.store.leases(ttl).await?;
+        let mut leases = self.context.store.leases(ttl).await?;
+        for row in &mut leases {
+            // One that the database calls this relay's, but whose task has ended, is to be taken anew.
+            row.live_owner
+                .take_if(|owner| *owner == self.context.relay && !self.held.contains_key(&row.shard));
+        }
         let plan = balance::plan(self.context.relay, &live, &leases, &self.wanted());
+        tracing::debug!(
+            live = live.len(),
+            acquire = plan.acquire.len(),
+            release = plan.release.len(),
+            held = self.held.len(),
+            "looked at the leases"
+        );
         for shard in plan.release {
             if let Some(held) = self.held.get(&shard) {
                 held.drain.cancel();

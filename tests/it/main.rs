@@ -6,5 +6,6 @@
 mod admin;
 mod admission;
 mod postgres;
+mod relay;
 mod sqlite;
 mod store;

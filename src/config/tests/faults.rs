@@ -212,10 +212,6 @@ fn a_lease_outlives_three_heartbeats_and_two_requests() {
 fn values_that_do_not_fit_together_are_named() {
     for (settings, complaint) in [
         (
-            "timeout = \"3s\"",
-            "aftercommit.toml:1: destinations.crm.connect_timeout: 5s is more than timeout, 3s",
-        ),
-        (
             "keep_response_bytes = \"65KiB\"",
             "aftercommit.toml:5: destinations.crm.keep_response_bytes: 65KiB is more than max_response_bytes, 64KiB",
         ),

@@ -1,3 +1,5 @@
+//! The vector of the specification, and every secret that is none.
+
 use ed25519_dalek::Signature;
 
 use super::*;

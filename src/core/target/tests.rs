@@ -1,3 +1,5 @@
+//! Every special network at its edges, every spelling of an address, every URL that is refused.
+
 use super::*;
 
 fn rule(allow_http: bool, allow_networks: &[&str]) -> TargetRule {

@@ -76,6 +76,7 @@ pub(super) async fn dispatch(
         return Ok(Exit::GraceOver);
     };
     let Some(now) = settled? else {
+        tracing::warn!(destination = %lease.shard.destination, epoch = lease.epoch, "the lease was lost at takeover");
         return Ok(Exit::LeaseLost);
     };
     let open = retrying("open", &stop.abort, || {

@@ -1,0 +1,118 @@
+//! What an operator does while the relay runs: pause, cancel, route, change the configuration.
+
+use std::time::Duration;
+
+use aftercommit::mock::receiver::{Fault, Rule};
+
+use super::world::{Backend, SWIFT, World, on_both};
+
+/// Retries that never come within a test.
+const PATIENT: &str = "[destinations.hook.retry]\nfirst = \"1h\"\nmax_delay = \"1h\"\n";
+
+on_both! {
+    async fn a_pause_holds_what_arrives_and_a_resume_sends_it(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let pause = "insert into aftercommit.destination_state (destination, paused_at) values ('hook', now())";
+        world.base.execute(pause).await;
+        let relay = world.relay(SWIFT).await;
+        world.orders(20, |number| format!("order-{number}")).await;
+        world.customer("c-1", 1, "{}").await;
+        world.until_number("select count(*) from aftercommit.lease where owner is not null", 2).await;
+        assert_eq!(world.states().await["pending"], 21);
+        assert_eq!(world.receiver.counts().requests, 0);
+        world.base.execute("delete from aftercommit.destination_state").await;
+        world.until(&[("delivered", 21)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_cancel_of_what_waits_takes_effect_at_once(backend: Backend) {
+        let world = World::with(backend, PATIENT).await;
+        world.receiver.script([Rule::always(Fault::Fail { status: 500 })]).unwrap();
+        world.orders(1, |_| "o-1".into()).await;
+        let relay = world.relay(PATIENT).await;
+        world.until_number("select count(*) from aftercommit.owed where attempts = 1", 1).await;
+        world.base.execute("update aftercommit.owed set cancel_at = now()").await;
+        world.until(&[("cancelled", 1)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_cancel_of_what_is_in_flight_gives_way_to_a_success(backend: Backend) {
+        let world = World::with(backend, PATIENT).await;
+        world.receiver.hold();
+        world.orders(1, |_| "o-1".into()).await;
+        let relay = world.relay(PATIENT).await;
+        world.receiver.received(1).await;
+        world.base.execute("update aftercommit.owed set cancel_at = now()").await;
+        world.receiver.release();
+        world.until(&[("delivered", 1)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_cancel_of_what_is_in_flight_takes_effect_when_it_fails(backend: Backend) {
+        let world = World::with(backend, PATIENT).await;
+        world.receiver.script([Rule::always(Fault::Fail { status: 500 })]).unwrap();
+        world.receiver.hold();
+        world.orders(1, |_| "o-1".into()).await;
+        let relay = world.relay(PATIENT).await;
+        world.receiver.received(1).await;
+        world.base.execute("update aftercommit.owed set cancel_at = now()").await;
+        world.receiver.release();
+        world.until(&[("cancelled", 1)]).await;
+        assert_eq!(world.receiver.counts().requests, 1);
+        world.finish([relay]).await;
+    }
+
+    async fn rows_without_a_route_are_kept_and_sent_once_there_is_one(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.base.execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('late', '1', 'event', '{}')").await;
+        let relay = world.relay(SWIFT).await;
+        world.orders(1, |_| "o-1".into()).await;
+        world.until(&[("delivered", 1)]).await;
+        world.base.execute("insert into aftercommit.route (topic, destination) values ('late', 'hook')").await;
+        world.until(&[("delivered", 2)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_destination_that_left_the_configuration_keeps_its_debts(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let relay = world.relay(SWIFT).await;
+        world.until_number("select count(*) from aftercommit.lease where owner is not null", 2).await;
+        relay.relay.reload(std::collections::BTreeMap::new());
+        world.until_number("select count(*) from aftercommit.lease where owner is not null", 1).await;
+        world.orders(5, |number| format!("order-{number}")).await;
+        assert_eq!(world.states().await["pending"], 5, "held, and to be seen");
+        relay.relay.reload(world.destinations(SWIFT));
+        world.until(&[("delivered", 5)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_changed_destination_is_taken_over_in_mid_flight(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.receiver.hold();
+        world.orders(1, |_| "before".into()).await;
+        let relay = world.relay(SWIFT).await;
+        world.receiver.received(1).await;
+        relay.relay.reload(world.destinations(&format!("body = \"envelope\"\n{SWIFT}")));
+        world.receiver.release();
+        world.until(&[("delivered", 1)]).await;
+        world.customer("after", 1, r#"{"a":1}"#).await;
+        world.until(&[("delivered", 2)]).await;
+        let effects = world.effects();
+        assert_eq!(effects[0], r#"{"order":1}"#);
+        assert!(effects[1].starts_with(r#"{"type":"customers","timestamp":""#), "{}", effects[1]);
+        world.finish([relay]).await;
+    }
+
+    async fn a_shutdown_finishes_what_is_in_flight_and_hands_the_leases_back(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(100) })]).unwrap();
+        world.orders(10, |number| format!("order-{number}")).await;
+        let relay = world.relay(SWIFT).await;
+        world.receiver.received(10).await;
+        relay.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+        assert_eq!(world.states().await["delivered"], 10);
+        assert_eq!(world.base.number("select count(*) from aftercommit.lease where owner is not null").await, 0);
+        assert_eq!(world.base.number("select count(*) from aftercommit.relay").await, 0);
+        world.finish([]).await;
+    }
+}
