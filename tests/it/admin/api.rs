@@ -30,7 +30,7 @@ on_both! {
         world.execute(&format!("update aftercommit.relay set beat_at = {long_ago}")).await;
         assert_eq!(client.ask("GET /readyz HTTP/1.1\r\n").await.status, 503);
 
-        world.execute("update aftercommit.migration set version = 999").await;
+        world.execute("update aftercommit.migration set version = 999 where version = 1").await;
         let stale = client.ask("GET /readyz HTTP/1.1\r\n").await;
         assert_eq!(stale.status, 503);
         assert!(stale.json()["database"]["detail"].as_str().unwrap().contains("upgrade the program"));

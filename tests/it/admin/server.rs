@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use aftercommit::admin::Limits;
 use aftercommit::core::delivery::Reason;
+use sqlx::{Connection as _, PgConnection};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{Answer, Client, head_of_post, settings};
-use super::world::{Backend, World, on_both};
+use super::world::{Backend, World};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -18,24 +19,37 @@ async fn rest(stream: &mut tokio::net::TcpStream) -> Vec<u8> {
     bytes
 }
 
-on_both! {
-    /// A lock that the story holds keeps the request from its end until its client is gone.
-    async fn what_was_asked_for_is_done_though_the_client_hangs_up(backend: Backend) {
-        let world = World::new(backend).await;
-        let client = Client::of(&world).await;
-        let held = world.hold_writes().await;
-        let body = r#"{"reason": "the client will not wait"}"#;
+/// A lock that the story holds keeps every request half way, until its client is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_begun_is_done_though_the_client_hangs_up() {
+    const CLIENTS: i64 = 6;
+    let world = World::new(Backend::Postgres).await;
+    world.commit_orders(1, 6).await;
+    let client = Client::of(&world).await;
+    let mut blocker = PgConnection::connect(&world.url).await.unwrap();
+    let lock = "begin; lock table aftercommit.outbox in access exclusive mode";
+    sqlx::raw_sql(lock).execute(&mut blocker).await.unwrap();
+    let body = r#"{"reason": "the client will not wait"}"#;
+    let mut streams = vec![];
+    for order in 1..=CLIENTS {
+        let head = head_of_post(&format!("/v1/deliveries/{order}/crm/cancel"), body.len(), "");
         let mut stream = client.connect().await;
-        stream.write_all((head_of_post("/v1/destinations/crm/pause", body.len(), "") + body).as_bytes()).await.unwrap();
-        world.until_somebody_waits_to_write(&client).await;
-        drop(stream);
-
-        held.let_go().await;
-        client.server.shutdown().await.unwrap();
-
-        assert_eq!(world.number("select count(*) from aftercommit.audit").await, 1);
-        assert_eq!(world.text("select pause_reason from aftercommit.destination_state").await, "the client will not wait");
+        stream.write_all((head + body).as_bytes()).await.unwrap();
+        streams.push(stream);
     }
+    world
+        .until(&format!(
+            "select count(*) = {CLIENTS} from pg_locks where not granted"
+        ))
+        .await;
+
+    drop(streams);
+    assert_eq!(client.ask("GET /livez HTTP/1.1\r\n").await.status, 200);
+    sqlx::raw_sql("rollback").execute(&mut blocker).await.unwrap();
+    client.server.shutdown().await.unwrap();
+
+    let cancelled = "select count(*) from aftercommit.settled where state = 'cancelled'";
+    assert_eq!(world.number(cancelled).await, CLIENTS);
 }
 
 #[tokio::test]

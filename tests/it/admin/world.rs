@@ -185,6 +185,17 @@ impl World {
         outcome.unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
 
+    /// Waits until a condition holds, for as long as a test may take.
+    pub(super) async fn until(&self, sql: &str) {
+        let holds = async {
+            while !["t", "true", "1"].contains(&self.text(sql).await.as_str()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(20), holds).await;
+        waited.unwrap_or_else(|_| panic!("it did not come to this: {sql}"));
+    }
+
     /// The one text that a query brings.
     pub(super) async fn text(&self, sql: &str) -> String {
         let sql = format!("select cast(({sql}) as text)");
