@@ -130,7 +130,7 @@ impl AdminStore {
         self.add_pauses(&mut destinations).await?;
         self.add_shards(&mut destinations).await?;
         Ok(Status {
-            now: only(self.rows(sql!(shared "now")).await?)?.time("now")?,
+            now: self.now().await?,
             schema_version: self.database.schema_version().await?,
             namespace: settings::namespace(&self.database).await?,
             destinations: destinations.into_values().collect(),
@@ -138,6 +138,11 @@ impl AdminStore {
             unrouted_topics: self.unrouted_topics().await?,
             relays: self.relays().await?,
         })
+    }
+
+    /// The database's clock.
+    pub async fn now(&self) -> Result<Timestamp, StoreError> {
+        only(self.rows(sql!(shared "now")).await?)?.time("now")
     }
 
     /// Every relay that has been heard of within a day, the one that started first at the top.
