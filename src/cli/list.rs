@@ -96,7 +96,7 @@ pub(super) fn deliveries(deliveries: &[Delivery], now: Timestamp) -> String {
     };
     let mut table = table::table(header, deliveries.iter().map(row));
     table::align_right(&mut table, [5]);
-    table.to_string()
+    table.trim_fmt()
 }
 
 /// The state, and why where that says more.

@@ -76,7 +76,7 @@ fn text(detail: &DeliveryDetail, now: Timestamp) -> String {
         facts.push(("headers", headers.clone()));
     }
     facts.push(("payload", payload(detail)));
-    let facts = table::plain(facts.into_iter().map(|(what, fact)| [what.to_owned(), fact]));
+    let facts = table::plain(facts.into_iter().map(|(what, fact)| [what.to_owned(), fact])).trim_fmt();
     if detail.history.is_empty() {
         return format!("{facts}\n\nno attempt yet");
     }
@@ -113,5 +113,5 @@ fn attempts(history: &[Attempt], now: Timestamp) -> String {
     let header = ["ATTEMPT", "STARTED", "TOOK", "OUTCOME", "STATUS", "DETAIL"];
     let mut table = table::table(header, history.iter().map(row));
     table::align_right(&mut table, [0, 2]);
-    table.to_string()
+    table.trim_fmt()
 }

@@ -106,7 +106,7 @@ fn destinations(status: &Status, configuration: &Configuration) -> String {
     };
     let mut table = table::table(header, status.destinations.iter().map(row));
     table::align_right(&mut table, [2, 3, 4, 6, 7, 8, 9, 10]);
-    table.to_string()
+    table.trim_fmt()
 }
 
 fn state(destination: &DestinationStatus, configuration: &Configuration) -> &'static str {
@@ -160,6 +160,5 @@ fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
     table::table(
         ["RELAY", "VERSION", "STARTED", "HEARD OF", ""],
         relays.iter().map(row),
-    )
-    .to_string()
+    ).trim_fmt()
 }
