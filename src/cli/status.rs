@@ -160,5 +160,6 @@ fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
     table::table(
         ["RELAY", "VERSION", "STARTED", "HEARD OF", ""],
         relays.iter().map(row),
-    ).trim_fmt()
+    )
+    .trim_fmt()
 }
