@@ -6,6 +6,8 @@
 
 pub mod core;
 
+pub mod crash;
+
 pub mod clock;
 pub mod config;
 pub mod telemetry;

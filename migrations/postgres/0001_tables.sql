@@ -19,7 +19,6 @@ create table aftercommit.topic (
 create table aftercommit.route (
     topic text collate "C" not null,
     destination text collate "C" not null check (destination <> ''),
-    shards integer not null default 1 check (shards between 1 and 64),
     primary key (topic, destination)
 );
 
@@ -57,11 +56,13 @@ create table aftercommit.ledger (
 
 -- One row per delivery that has not ended; deleted when it ends. The hot table: as narrow as can be, its primary key
 -- its only index. A topic without a route is owed to the destination ''.
--- The key leaves the shard out, so that one delivery can never stand under two shards.
+-- The key leaves the slot out, so that one delivery can never stand under two shards.
 create table aftercommit.owed (
     destination text collate "C" not null,
     outbox_id bigint not null,
-    shard integer not null default 0,
+    -- Follows from the row key. Of a destination that is divided into n shards, shard s has the slots with slot % n = s:
+    -- so the number of shards can change without a write to any row.
+    slot integer not null default 0 check (slot between 0 and 63),
     attempts integer not null default 0 check (attempts >= 0),
     -- Of the attempts, those that do not count against max_attempts.
     excused integer not null default 0 check (excused between 0 and attempts),
@@ -84,6 +85,9 @@ create table aftercommit.owed (
     autovacuum_vacuum_insert_threshold = 100000,
     autovacuum_vacuum_cost_delay = 0
 );
+
+-- Seldom any rows, so it costs an insert nothing: how a dispatcher learns what it is to cancel.
+create index owed_cancel on aftercommit.owed (destination, outbox_id) where cancel_at is not null;
 
 -- One row per delivery that has ended, or waits for a person.
 create table aftercommit.settled (
@@ -145,13 +149,14 @@ create table aftercommit.dispatch (
     sequence bigint not null,
     destination text collate "C" not null,
     shard integer not null,
+    shards integer not null,
     epoch bigint not null,
     rendering bigint not null,
     entries json not null,
     at timestamptz not null default now(),
     primary key (relay, sequence)
 );
-create index dispatch_shard on aftercommit.dispatch (destination, shard);
+create index dispatch_destination on aftercommit.dispatch (destination);
 
 -- The parts of destination configurations that requests were rendered under, by content.
 create table aftercommit.rendering (
@@ -172,6 +177,8 @@ create table aftercommit.relay (
 create table aftercommit.lease (
     destination text collate "C" not null,
     shard integer not null,
+    -- Into how many the destination was divided when the lease was taken last.
+    shards integer not null default 1,
     owner text,
     epoch bigint not null default 0,
     primary key (destination, shard)

@@ -11,19 +11,13 @@
 -- Producers in READ COMMITTED wait for one another on a row key. Transactions that take keys in different orders can
 -- deadlock (40P01), and stricter isolation can meet 40001: the producer's own retry of its transaction repeats safely.
 
--- Big-endian u32 of the first four bytes of SHA-256. Immutable since the encoding of a database never changes; the
--- planner cannot know that of `convert_to`.
-create function aftercommit.row_key_hash(row_key text) returns bigint
+-- The slot of a row: rows of one key are dispatched by one shard, whatever the number of shards. Six bits of SHA-256,
+-- the last of its fourth byte. Immutable since the encoding of a database never changes; the planner cannot know that
+-- of `convert_to`.
+create function aftercommit.slot_of(row_key text) returns integer
 language sql immutable strict parallel safe
 as $$
-    select ('x' || encode(substr(sha256(convert_to(row_key, 'UTF8')), 1, 4), 'hex'))::bit(32)::bigint
-$$;
-
--- The shard that dispatches a row. The relay computes the same. Plain enough for the planner to inline: one shard, no hash.
-create function aftercommit.shard_of(row_key text, shards integer) returns integer
-language sql immutable parallel safe
-as $$
-    select case when shards = 1 then 0 else (aftercommit.row_key_hash(row_key) % shards)::integer end
+    select get_byte(sha256(convert_to(row_key, 'UTF8')), 3) % 64
 $$;
 
 -- Detects a change of content. The text of jsonb knows no order of keys, so that another order is no change; the cast
@@ -169,8 +163,8 @@ create function aftercommit.owe() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_nestloop = off
 as $$
 begin
-    insert into aftercommit.owed (destination, outbox_id, shard)
-    select coalesce(route.destination, ''), admitted.id, coalesce(aftercommit.shard_of(admitted.row_key, route.shards), 0)
+    insert into aftercommit.owed (destination, outbox_id, slot)
+    select coalesce(route.destination, ''), admitted.id, aftercommit.slot_of(admitted.row_key)
     from admitted
     left join aftercommit.route on route.topic = admitted.topic;
     return null;

@@ -18,7 +18,6 @@ create table topic (
 create table route (
     topic text not null,
     destination text not null check (destination <> ''),
-    shards integer not null default 1 check (shards between 1 and 64),
     primary key (topic, destination)
 ) without rowid;
 
@@ -56,11 +55,12 @@ create table ledger (
 
 -- One row per delivery that has not ended; deleted when it ends. The hot table: as narrow as can be, its primary key
 -- its only index. A topic without a route is owed to the destination ''.
--- The key leaves the shard out, so that one delivery can never stand under two shards.
+-- The key leaves the slot out, so that one delivery can never stand under two shards.
 create table owed (
     destination text not null,
     outbox_id integer not null,
-    shard integer not null default 0,
+    -- Always 0: one relay serves a SQLite database, and a destination has one shard.
+    slot integer not null default 0 check (slot between 0 and 63),
     attempts integer not null default 0 check (attempts >= 0),
     -- Of the attempts, those that do not count against max_attempts.
     excused integer not null default 0 check (excused between 0 and attempts),
@@ -75,6 +75,9 @@ create table owed (
     rendering integer,
     primary key (destination, outbox_id)
 ) without rowid;
+
+-- Seldom any rows, so it costs an insert nothing: how a dispatcher learns what it is to cancel.
+create index owed_cancel on owed (destination, outbox_id) where cancel_at is not null;
 
 -- One row per delivery that has ended, or waits for a person.
 create table settled (
@@ -136,13 +139,14 @@ create table dispatch (
     sequence integer not null,
     destination text not null,
     shard integer not null,
+    shards integer not null,
     epoch integer not null,
     rendering integer not null,
     entries text not null,
     at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
     primary key (relay, sequence)
 ) without rowid;
-create index dispatch_shard on dispatch (destination, shard);
+create index dispatch_destination on dispatch (destination);
 
 -- The parts of destination configurations that requests were rendered under, by content.
 create table rendering (
@@ -163,6 +167,8 @@ create table relay (
 create table lease (
     destination text not null,
     shard integer not null,
+    -- Into how many the destination was divided when the lease was taken last.
+    shards integer not null default 1,
     owner text,
     epoch integer not null default 0,
     primary key (destination, shard)

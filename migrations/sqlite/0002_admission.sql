@@ -11,7 +11,7 @@
 --   * `raise` takes constant messages only, so an error names the rule and not the row.
 --   * A trigger cannot change the new row. So an id is refused, not overwritten, and `insert … returning` knows the id
 --     but not yet the generation.
---   * There is no hash: fingerprints are texts, so that another order of keys is a change, and a route has one shard.
+--   * There is no hash: fingerprints are texts, so that another order of keys is a change, and every slot is 0.
 
 -- Drops what the ledger knows: equal content, or an older version. Equal content of a newer version moves the version on.
 create trigger outbox_drop_known_state before insert on outbox
@@ -134,11 +134,4 @@ create trigger outbox_refuse before insert on outbox begin
         when json_type(new.headers) <> 'object' then true
         else exists (select 1 from json_each(new.headers) where type <> 'text')
     end;
-end;
-
-create trigger route_refuse before insert on route begin
-    select raise(abort, 'route: shards is 1 on SQLite, which has one writer; leave it out') where new.shards <> 1;
-end;
-create trigger route_refuse_change before update on route begin
-    select raise(abort, 'route: shards is 1 on SQLite, which has one writer; leave it out') where new.shards <> 1;
 end;

@@ -2,6 +2,7 @@
 //!
 //! Parsed and checked values only; how they are written in TOML stands in the reader beside this file.
 
+use std::fmt;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -10,6 +11,8 @@ use url::Url;
 
 use crate::core::key::KeyForm;
 use crate::core::policy::Policy;
+
+use super::secret::{origin, same_secret};
 pub use crate::core::queue::OrderMode;
 
 /// `[destinations.NAME]`
@@ -29,6 +32,28 @@ pub struct DestinationConfig {
     pub receiver: ReceiverConfig,
 }
 
+impl DestinationConfig {
+    /// Whether anything is not the same, secrets included: what a reload asks of each destination.
+    pub fn differs(&self, other: &Self) -> bool {
+        let Self {
+            topics,
+            order,
+            concurrency,
+            shards,
+            policy,
+            receiver,
+        } = self;
+        let (ReceiverConfig::Webhook(webhook), ReceiverConfig::Webhook(other_webhook)) =
+            (receiver, &other.receiver);
+        *topics != other.topics
+            || *order != other.order
+            || *concurrency != other.concurrency
+            || *shards != other.shards
+            || *policy != other.policy
+            || webhook.differs(other_webhook)
+    }
+}
+
 /// What a destination is. One variant per `type` in the configuration.
 #[derive(Debug, Clone)]
 pub enum ReceiverConfig {
@@ -37,7 +62,7 @@ pub enum ReceiverConfig {
 }
 
 /// `type = "webhook"`
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct WebhookConfig {
     /// Where requests go: https, or http where `allow_http` says so; no user info.
     pub url: Url,
@@ -67,6 +92,64 @@ pub struct WebhookConfig {
     pub max_response_bytes: u32,
     /// Bytes of a response body that an attempt keeps.
     pub keep_response_bytes: u32,
+}
+
+impl WebhookConfig {
+    fn differs(&self, other: &Self) -> bool {
+        // Taken apart, so that no later field is forgotten here.
+        let Self {
+            url,
+            method,
+            body,
+            headers,
+            key_header,
+            key_form,
+            secrets,
+            timeout,
+            connect_timeout,
+            allow_http,
+            allow_networks,
+            proxy,
+            max_response_bytes,
+            keep_response_bytes,
+        } = self;
+        let same_header = |(one, other): (&(String, SecretString), &(String, SecretString))| {
+            one.0 == other.0 && same_secret(&one.1, &other.1)
+        };
+        *url != other.url
+            || *method != other.method
+            || *body != other.body
+            || headers.len() != other.headers.len()
+            || !headers.iter().zip(&other.headers).all(same_header)
+            || *key_header != other.key_header
+            || *key_form != other.key_form
+            || secrets.len() != other.secrets.len()
+            || !secrets
+                .iter()
+                .zip(&other.secrets)
+                .all(|(one, other)| same_secret(&one.0, &other.0))
+            || *timeout != other.timeout
+            || *connect_timeout != other.connect_timeout
+            || *allow_http != other.allow_http
+            || *allow_networks != other.allow_networks
+            || *proxy != other.proxy
+            || *max_response_bytes != other.max_response_bytes
+            || *keep_response_bytes != other.keep_response_bytes
+    }
+}
+
+impl fmt::Debug for WebhookConfig {
+    /// Without secrets, and without the URL beyond scheme and host: a path can be a secret too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebhookConfig")
+            .field("url", &origin(&self.url))
+            .field("method", &self.method)
+            .field("body", &self.body)
+            .field("key_header", &self.key_header)
+            .field("key_form", &self.key_form)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A webhook's method.

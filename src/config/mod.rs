@@ -1,18 +1,49 @@
 //! The configuration: parsed into types, all faults reported at once.
 //!
+//! The text becomes [`Config`] in four steps, a file each: `section` looks a key up in the text and then in the
+//! defaults, `value` and `secret` read what stands there, `reader` says which keys there are and what must fit
+//! together, `fault` prints what was wrong.
+//!
 //! These types are what the rest of the program sees. Every value has been checked: a [`Config`] that exists is one
 //! that can run. Durations, sizes and addresses carry their units in their types; secrets are read and wrapped.
 
+mod defaults;
 pub mod destination;
+mod effective;
+mod fault;
+mod node;
+mod reader;
+mod secret;
+mod section;
+mod sources;
+#[cfg(test)]
+mod tests;
+mod units;
+mod value;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use secrecy::SecretString;
+use toml::de::DeTable;
 
 use crate::core::row::TopicKind;
 pub use destination::{DestinationConfig, OrderMode, ReceiverConfig, WebhookConfig};
+pub use fault::{ConfigFaults, Fault};
+pub use sources::{Sources, System};
+
+use node::Reading;
+use section::Section;
+
+/// The environment variable that goes before `database.url`.
+pub const DATABASE_URL: &str = "AFTERCOMMIT_DATABASE_URL";
+
+/// The file beside the configuration in which [`Config::init_text`] expects the admin token.
+pub const INIT_TOKEN_FILE: &str = "aftercommit.token";
 
 /// A whole configuration.
 #[derive(Debug, Clone)]
@@ -29,6 +60,62 @@ pub struct Config {
     pub topics: BTreeMap<String, TopicConfig>,
     /// Destinations by name.
     pub destinations: BTreeMap<String, DestinationConfig>,
+}
+
+impl Config {
+    /// Reads the configuration file at `path`, and the variables and files that it refers to.
+    pub fn read(path: &Path) -> Result<Self, ConfigFaults> {
+        let system = System::beside(path);
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, &system),
+            Err(error) => {
+                let problem = match error.kind() {
+                    ErrorKind::NotFound => "there is no such file; `aftercommit init` writes one".to_owned(),
+                    _ => format!("cannot be read: {error}"),
+                };
+                Err(ConfigFaults::new(
+                    system.name(),
+                    vec![Fault {
+                        line: None,
+                        key: None,
+                        problem,
+                    }],
+                ))
+            }
+        }
+    }
+
+    /// Reads `text`; what it refers to comes from `sources`. Reports everything that is wrong with it at once.
+    pub fn parse(text: &str, sources: &dyn Sources) -> Result<Self, ConfigFaults> {
+        let reading = Reading::new(text, sources);
+        let every_option = defaults::every_option();
+        let config = match (reading.table(), DeTable::parse(&every_option)) {
+            (Ok(given), Ok(documented)) => {
+                Section::root(&reading, given.get_ref(), documented.get_ref()).within(reader::config)
+            }
+            (Err(faulty), _) => Err(faulty),
+            (_, Err(error)) => Err(reading.fault(
+                None,
+                None,
+                format!("aftercommit.default.toml: {}", error.message()),
+            )),
+        };
+        match (config, reading.into_faults()) {
+            (Ok(config), faults) if faults.is_empty() => Ok(config),
+            (_, faults) => Err(ConfigFaults::new(sources.name(), faults)),
+        }
+    }
+
+    /// Every option, commented: where the defaults come from.
+    pub fn defaults_text() -> &'static str {
+        defaults::TEXT
+    }
+
+    /// A short configuration to start with: SQLite, one topic, and one webhook on this machine, where
+    /// `aftercommit mock receiver` listens. Its admin token is read from [`INIT_TOKEN_FILE`].
+    pub fn init_text() -> &'static str {
+        include_str!("../../examples/aftercommit.toml")
+    }
 }
 
 /// `[database]`
@@ -56,7 +143,7 @@ pub struct AdminConfig {
 }
 
 /// `[relay]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelayConfig {
     /// How often the relay says that it lives.
     pub heartbeat: Duration,
@@ -77,7 +164,7 @@ pub struct RelayConfig {
 }
 
 /// `[log]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
     /// For people or for machines.
     pub format: LogFormat,
@@ -86,7 +173,8 @@ pub struct LogConfig {
 }
 
 /// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// A line for a person.
     Text,
@@ -95,7 +183,7 @@ pub enum LogFormat {
 }
 
 /// `[topics.NAME]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicConfig {
     /// What the rows of the topic mean.
     pub kind: TopicKind,

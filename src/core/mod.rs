@@ -6,9 +6,14 @@
 pub mod canonical;
 pub mod decide;
 pub mod delivery;
+pub mod header_rule;
+mod hex;
 pub mod key;
 pub mod outcome;
 pub mod policy;
 pub mod queue;
+pub mod retry_after;
 pub mod row;
+pub mod signature;
+pub mod target;
 pub mod time;

@@ -76,3 +76,17 @@ pub struct Report {
     /// From the first byte out to the last byte in, or to the failure.
     pub duration: Duration,
 }
+
+impl Report {
+    /// An attempt of which nobody knows what it met.
+    pub fn unknown(detail: &str) -> Self {
+        Self {
+            outcome: Outcome::Unknown,
+            http_status: None,
+            detail: Some(detail.to_owned()),
+            excerpt: None,
+            body_digest: None,
+            duration: Duration::ZERO,
+        }
+    }
+}

@@ -3,9 +3,12 @@
 //! A [`Destination`] turns deliveries into requests and answers into reports, one report per delivery; it decides
 //! nothing about retries and writes nothing. Only `client` sends.
 
+pub mod answer;
 pub mod client;
+pub mod failure;
+pub mod resolver;
 pub mod signing;
-pub mod target;
+pub mod status;
 pub mod webhook;
 
 use crate::core::key::IdempotencyKey;

@@ -1,5 +1,7 @@
 //! What can go wrong with the database, by what the caller does next.
 
+mod from_sqlx;
+
 /// An error of the store. Its message names the thing and the way out, and never holds the URL or a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -3,15 +3,32 @@
 //! [`Store`] is the contract; `SqlStore` keeps it on PostgreSQL and on SQLite, and one conformance suite runs on both.
 //! Nothing above this floor speaks SQL, and nothing here decides what becomes of a delivery: `core::decide` does.
 
+pub mod database;
 pub mod error;
+mod fetch;
+mod leases;
+mod migrate;
+mod orphans;
+mod pauses;
+mod record;
+mod rendering;
+mod settings;
+mod sql_store;
+mod timestamp;
 pub mod types;
+mod unrouted;
 
+pub use database::{Database, DatabaseOptions, MissingFile};
 pub use error::StoreError;
+pub use migrate::SCHEMA_VERSION;
+pub use sql_store::SqlStore;
 pub use types::{
     Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
     Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
 };
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a relay needs of the database.
@@ -77,13 +94,16 @@ pub trait Store: Send + Sync {
     ///
     /// Beginning, retrying and ending without success need the lease; a success is a fact and needs none. See
     /// [`Recorded`] for what was refused.
-    async fn record(&self, record: Record) -> Result<Recorded, StoreError>;
+    async fn record(&self, record: Arc<Record>) -> Result<Recorded, StoreError>;
 
     /// The id under which a rendering is kept; the same text always has the same id.
     async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError>;
 
-    /// The text of a rendering.
-    async fn rendering(&self, id: i64) -> Result<String, StoreError>;
+    /// The text of every rendering, by id. There are few: one for each configuration that ever sent.
+    async fn renderings(&self) -> Result<HashMap<i64, String>, StoreError>;
+
+    /// Owed deliveries of the shard that an operator asked to cancel. Ascending; seldom any.
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError>;
 
     /// Pauses the destination on the relay's own account (410, revoked token), with an audit row.
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError>;
@@ -91,6 +111,10 @@ pub trait Store: Send + Sync {
     /// Moves owed rows of the destination `''` whose topic has a route by now to their routes, at most `limit` at once.
     /// Returns how many rows were moved.
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError>;
+
+    /// Takes the oldest unfinished replay one step of at most `limit` deliveries further. Returns how many it looked at;
+    /// 0 if there is none to run.
+    async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError>;
 
     /// The name that goes into every key.
     async fn namespace(&self) -> Result<String, StoreError>;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::core::decide::{CancelRequest, Counts};
 use crate::core::delivery::Reason;
 use crate::core::outcome::Report;
+use crate::core::queue::{Mark, Trace};
 use crate::core::row::{OutboxRow, RowId};
 use crate::core::time::Timestamp;
 
@@ -24,6 +25,19 @@ pub struct Shard {
     pub destination: Arc<str>,
     /// From 0.
     pub number: u32,
+    /// Into how many shards the destination is divided. A delivery of slot `s` belongs to shard `s % of`.
+    pub of: u32,
+}
+
+impl Shard {
+    /// The shard of what has no route yet.
+    pub fn unrouted() -> Self {
+        Self {
+            destination: "".into(),
+            number: 0,
+            of: 1,
+        }
+    }
 }
 
 /// The right to dispatch a shard.
@@ -87,6 +101,25 @@ pub struct Owed {
     pub cancel: CancelRequest,
     /// The rendering of its first attempt, once that has ended.
     pub rendering: Option<i64>,
+}
+
+impl Owed {
+    /// Whether an earlier attempt may have arrived.
+    pub fn trace(&self) -> Trace {
+        if self.unknown_since.is_some() {
+            Trace::Unknown
+        } else {
+            Trace::Clean
+        }
+    }
+
+    /// What its settlement must match.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            attempts: self.attempts,
+            key_epoch: self.key_epoch,
+        }
+    }
 }
 
 /// What a fetch brought.

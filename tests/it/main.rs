@@ -5,4 +5,6 @@
 
 mod admission;
 mod postgres;
+mod relay;
 mod sqlite;
+mod store;

@@ -42,6 +42,7 @@ impl Lane {
     pub(super) fn remove(&mut self, outbox_id: i64) {
         self.ids.retain(|(id, _)| *id != outbox_id);
         self.in_flight.take_if(|id| *id == outbox_id);
+        self.candidate.take_if(|id| *id == outbox_id);
     }
 
     /// The candidate was taken.

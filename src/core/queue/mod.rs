@@ -42,6 +42,15 @@ pub enum Trace {
     Unknown,
 }
 
+/// What a settlement of a delivery must match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Attempts on record.
+    pub attempts: u32,
+    /// How often a replay asked for a new key.
+    pub key_epoch: u32,
+}
+
 /// A delivery as it is offered to the queue.
 #[derive(Debug)]
 pub struct Item<T> {
@@ -55,6 +64,8 @@ pub struct Item<T> {
     pub due: Timestamp,
     /// Whether an earlier attempt may have arrived.
     pub trace: Trace,
+    /// What its settlement must match.
+    pub mark: Mark,
     /// Handed out again when it is taken.
     pub content: Option<T>,
 }
@@ -76,7 +87,7 @@ pub struct Taken<T> {
     /// May be sent now; each is in flight until `retry` or `end`. Without content, it must be read again.
     pub send: Vec<(i64, Option<T>)>,
     /// Must be settled as superseded; each is held until `end`.
-    pub superseded: Vec<i64>,
+    pub superseded: Vec<(i64, Mark)>,
 }
 
 /// One shard's deliveries in memory.
@@ -89,7 +100,7 @@ pub struct Queue<T> {
     ready: BTreeSet<i64>,
     /// Not due yet.
     timers: BTreeSet<(Timestamp, i64)>,
-    superseded: Vec<i64>,
+    superseded: Vec<(i64, Mark)>,
     uncertain: HashMap<RowId, BTreeSet<i64>>,
 }
 
@@ -99,6 +110,7 @@ struct Entry<T> {
     row: Option<RowId>,
     due: Timestamp,
     phase: Phase,
+    mark: Mark,
     content: Option<T>,
 }
 
@@ -146,11 +158,17 @@ impl<T> Queue<T> {
         self.entries.contains_key(&outbox_id)
     }
 
-    /// Whether something can be taken now.
-    pub fn has_ready(&self, now: Timestamp) -> bool {
-        !self.ready.is_empty()
-            || !self.superseded.is_empty()
-            || self.timers.first().is_some_and(|(due, _)| *due <= now)
+    /// How many deliveries could be taken at the last `promote`.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Moves what has become due at `now` to what is ready.
+    pub fn promote(&mut self, now: Timestamp) {
+        while let Some((due, outbox_id)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
+            self.timers.remove(&(due, outbox_id));
+            self.ready.insert(outbox_id);
+        }
     }
 
     /// When the next delivery that only waits for its time is due.
@@ -164,21 +182,31 @@ impl<T> Queue<T> {
             return;
         }
         let row = (item.order != OrderMode::Independent).then(|| item.row.clone());
+        let Item {
+            outbox_id,
+            order,
+            due,
+            trace,
+            mark,
+            content,
+            ..
+        } = item;
         let entry = Entry {
             row,
-            due: item.due,
+            due,
             phase: Phase::Waiting,
-            content: item.content,
+            mark,
+            content,
         };
-        self.entries.insert(item.outbox_id, entry);
-        match item.order {
-            OrderMode::Independent => self.schedule(item.outbox_id),
+        self.entries.insert(outbox_id, entry);
+        match order {
+            OrderMode::Independent => self.schedule(outbox_id),
             order => {
                 let lane = self
                     .lanes
                     .entry(item.row.clone())
                     .or_insert_with(|| Lane::new(order));
-                lane.add(item.outbox_id, item.trace);
+                lane.add(outbox_id, trace);
                 self.refresh(&item.row);
             }
         }
@@ -186,10 +214,7 @@ impl<T> Queue<T> {
 
     /// Hands out at most `most` deliveries that may be sent at `now`, and all that were superseded.
     pub fn take(&mut self, now: Timestamp, most: usize) -> Taken<T> {
-        while let Some((due, outbox_id)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
-            self.timers.remove(&(due, outbox_id));
-            self.ready.insert(outbox_id);
-        }
+        self.promote(now);
         let mut send = Vec::new();
         while send.len() < most {
             let Some(outbox_id) = self.ready.pop_first() else {
@@ -211,11 +236,12 @@ impl<T> Queue<T> {
     }
 
     /// A delivery that was taken stays owed, and is due again at `due`.
-    pub fn retry(&mut self, outbox_id: i64, due: Timestamp, trace: Trace) {
+    pub fn retry(&mut self, outbox_id: i64, due: Timestamp, trace: Trace, mark: Mark) {
         let Some(entry) = self.entries.get_mut(&outbox_id) else {
             return;
         };
         entry.due = due;
+        entry.mark = mark;
         entry.phase = Phase::Waiting;
         match entry.row.clone() {
             None => self.schedule(outbox_id),
@@ -253,6 +279,26 @@ impl<T> Queue<T> {
         overtaken
     }
 
+    /// Takes out a delivery that only waits, because it is to end without being sent; held until `end`. `None` if it is
+    /// not held, in flight, or ending.
+    pub fn withdraw(&mut self, outbox_id: i64) -> Option<Mark> {
+        let entry = self
+            .entries
+            .get_mut(&outbox_id)
+            .filter(|entry| entry.phase == Phase::Waiting)?;
+        entry.phase = Phase::Ending;
+        entry.content = None;
+        let (mark, due, row) = (entry.mark, entry.due, entry.row.clone());
+        self.unschedule(outbox_id, due);
+        if let Some(row) = row {
+            if let Some(lane) = self.lanes.get_mut(&row) {
+                lane.remove(outbox_id);
+            }
+            self.refresh(&row);
+        }
+        Some(mark)
+    }
+
     /// Replaces what is known of deliveries that wait for a person; row keys that none holds any more are free.
     pub fn set_uncertain(&mut self, waiting: impl IntoIterator<Item = (i64, RowId)>) {
         let mut touched: HashSet<RowId> = self.uncertain.drain().map(|(row, _)| row).collect();
@@ -282,8 +328,8 @@ impl<T> Queue<T> {
             if let Some(entry) = self.entries.get_mut(&outbox_id) {
                 entry.phase = Phase::Ending;
                 entry.content = None;
+                self.superseded.push((outbox_id, entry.mark));
             }
-            self.superseded.push(outbox_id);
         }
         let held_by = self.uncertain.get(row).and_then(|ids| ids.first().copied());
         lane.candidate = lane.choose(held_by);

@@ -4,9 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Ended, Item, OrderMode, Queue, Trace};
+use super::{Ended, Item, Mark, OrderMode, Queue, Taken, Trace};
 use crate::core::row::RowId;
 use crate::core::time::Timestamp;
+
+const MARK: Mark = Mark {
+    attempts: 0,
+    key_epoch: 0,
+};
 
 fn item(id: i64, key: &str, order: OrderMode) -> Item<i64> {
     Item {
@@ -15,6 +20,7 @@ fn item(id: i64, key: &str, order: OrderMode) -> Item<i64> {
         order,
         due: Timestamp::from_micros(0),
         trace: Trace::Clean,
+        mark: MARK,
         content: Some(id),
     }
 }
@@ -32,13 +38,17 @@ fn sent(queue: &mut Queue<i64>, now: i64) -> Vec<i64> {
         .collect()
 }
 
+fn overtaken(taken: &Taken<i64>) -> Vec<i64> {
+    taken.superseded.iter().map(|(id, _)| *id).collect()
+}
+
 #[test]
 fn a_newer_version_supersedes_an_older_one_that_is_owed() {
     let mut queue = Queue::new(10);
     queue.offer(item(1, "a", OrderMode::Latest));
     queue.offer(item(2, "a", OrderMode::Latest));
     let taken = queue.take(at(0), 10);
-    assert_eq!(taken.superseded, [1]);
+    assert_eq!(overtaken(&taken), [1]);
     assert_eq!(taken.send, [(2, Some(2))]);
 }
 
@@ -49,7 +59,7 @@ fn a_newer_version_waits_for_an_older_one_whose_outcome_is_unknown() {
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.offer(item(2, "a", OrderMode::Latest));
     assert!(sent(&mut queue, 0).is_empty(), "one is in flight");
-    queue.retry(1, at(50), Trace::Unknown);
+    queue.retry(1, at(50), Trace::Unknown, MARK);
     assert!(sent(&mut queue, 49).is_empty(), "the unknown one is not due");
     assert_eq!(sent(&mut queue, 50), [1]);
     queue.end(1, Ended::Delivered);
@@ -61,10 +71,10 @@ fn a_newer_version_takes_the_place_of_one_that_was_refused_and_waits() {
     let mut queue = Queue::new(10);
     queue.offer(item(1, "a", OrderMode::Latest));
     assert_eq!(sent(&mut queue, 0), [1]);
-    queue.retry(1, at(500), Trace::Clean);
+    queue.retry(1, at(500), Trace::Clean, MARK);
     queue.offer(item(2, "a", OrderMode::Latest));
     let taken = queue.take(at(0), 10);
-    assert_eq!((taken.superseded, taken.send), (vec![1], vec![(2, Some(2))]));
+    assert_eq!((overtaken(&taken), taken.send), (vec![1], vec![(2, Some(2))]));
 }
 
 #[test]
@@ -97,7 +107,7 @@ fn a_waiting_retry_holds_its_row_key_and_a_dead_event_releases_it() {
     queue.offer(item(1, "a", OrderMode::Ordered));
     queue.offer(item(2, "a", OrderMode::Ordered));
     assert_eq!(sent(&mut queue, 0), [1]);
-    queue.retry(1, at(100), Trace::Clean);
+    queue.retry(1, at(100), Trace::Clean, MARK);
     assert!(sent(&mut queue, 99).is_empty());
     assert_eq!(sent(&mut queue, 100), [1]);
     queue.end(1, Ended::Otherwise);
@@ -186,6 +196,7 @@ enum Step {
     Take { most: usize, wait: i64 },
     Retry { pick: usize, after: i64, unknown: bool },
     End { pick: usize, how: u8 },
+    Withdraw { pick: usize },
     PersonDecides,
 }
 
@@ -197,118 +208,135 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (any::<usize>(), 0..4_i64, any::<bool>())
             .prop_map(|(pick, after, unknown)| Step::Retry { pick, after, unknown }),
         3 => (any::<usize>(), 0..3_u8).prop_map(|(pick, how)| Step::End { pick, how }),
+        1 => any::<usize>().prop_map(|pick| Step::Withdraw { pick }),
         1 => Just(Step::PersonDecides),
     ]
 }
 
-fn run(order: OrderMode, steps: Vec<Step>) {
-    let mut queue = Queue::new(usize::MAX);
-    let mut model = Model::default();
-    let mut superseded = BTreeSet::new();
-    let (mut now, mut next_id) = (0, 1);
-    for step in steps {
-        let in_flight: Vec<i64> = model
-            .held
-            .iter()
-            .filter(|(_, one)| one.in_flight)
-            .map(|(id, _)| *id)
-            .collect();
-        match step {
-            Step::Offer { key, due_in, trace } => {
-                let trace = if trace { Trace::Unknown } else { Trace::Clean };
-                let offered = Item {
-                    due: at(now + due_in),
-                    trace,
-                    ..item(next_id, &key.to_string(), order)
-                };
-                queue.offer(offered);
-                model.held.insert(
-                    next_id,
-                    Modelled {
-                        key,
-                        due: now + due_in,
-                        trace,
-                        in_flight: false,
-                    },
-                );
-                next_id += 1;
-            }
-            Step::Take { most, wait } => {
-                now += wait;
-                let expected: Vec<i64> = model.sendable(order, now).into_iter().collect();
-                let taken = queue.take(at(now), most);
-                let got: Vec<i64> = taken.send.into_iter().map(|(id, _)| id).collect();
-                assert_eq!(got, expected[..most.min(expected.len())]);
-                assert_eq!(
-                    taken.superseded.iter().copied().collect::<BTreeSet<_>>(),
-                    superseded
-                );
-                assert_eq!(
-                    taken.superseded.len(),
-                    superseded.len(),
-                    "nothing is superseded twice"
-                );
-                for id in &taken.superseded {
-                    queue.end(*id, Ended::Otherwise);
-                }
-                superseded.clear();
-                for id in got {
-                    model.held.get_mut(&id).unwrap().in_flight = true;
-                }
-            }
-            Step::Retry { pick, after, unknown } if !in_flight.is_empty() => {
-                let id = in_flight[pick % in_flight.len()];
-                let trace = if unknown { Trace::Unknown } else { Trace::Clean };
-                queue.retry(id, at(now + after), trace);
-                let key = model.held[&id].key;
-                model.held.insert(
-                    id,
-                    Modelled {
-                        key,
-                        due: now + after,
-                        trace,
-                        in_flight: false,
-                    },
-                );
-            }
-            Step::End { pick, how } if !in_flight.is_empty() => {
-                let id = in_flight[pick % in_flight.len()];
-                let key = model.held.remove(&id).unwrap().key;
-                let ended = [Ended::Delivered, Ended::Uncertain, Ended::Otherwise][usize::from(how)];
-                let overtaken = queue.end(id, ended);
-                let expected: Vec<i64> = match (order, ended) {
-                    (OrderMode::Latest, Ended::Delivered) => model
-                        .uncertain
-                        .range((key, i64::MIN)..(key, id))
-                        .map(|(_, held)| *held)
-                        .collect(),
-                    _ => Vec::new(),
-                };
-                assert_eq!(overtaken, expected);
-                if ended == Ended::Uncertain && order != OrderMode::Independent {
-                    model.uncertain.insert((key, id));
-                }
-            }
+/// The queue and the model, taking the same steps.
+struct Pair {
+    order: OrderMode,
+    queue: Queue<i64>,
+    model: Model,
+    /// What the model superseded and the queue has not handed out yet.
+    superseded: BTreeSet<i64>,
+    now: i64,
+    next_id: i64,
+}
+
+impl Pair {
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Offer { key, due_in, trace } => self.offer(key, due_in, trace),
+            Step::Take { most, wait } => self.take(most, wait),
+            Step::Retry { pick, after, unknown } => self.retry(pick, after, unknown),
+            Step::End { pick, how } => self.end(pick, how),
+            Step::Withdraw { pick } => self.withdraw(pick),
             Step::PersonDecides => {
-                model.uncertain.pop_first();
-                queue.set_uncertain(
-                    model
-                        .uncertain
-                        .iter()
-                        .map(|(key, id)| (*id, RowId::new("t", &key.to_string()))),
-                );
+                self.model.uncertain.pop_first();
+                let left = self
+                    .model
+                    .uncertain
+                    .iter()
+                    .map(|(key, id)| (*id, RowId::new("t", &key.to_string())));
+                self.queue.set_uncertain(left);
             }
-            Step::Retry { .. } | Step::End { .. } => {}
         }
-        if order == OrderMode::Latest {
-            superseded.extend(model.supersede());
+        if self.order == OrderMode::Latest {
+            self.superseded.extend(self.model.supersede());
         }
     }
-    assert_eq!(
-        queue.len(),
-        model.held.len() + superseded.len(),
-        "nothing is forgotten"
-    );
+
+    fn pick(&self, pick: usize, in_flight: bool) -> Option<i64> {
+        let held = || {
+            self.model
+                .held
+                .iter()
+                .filter(|(_, one)| one.in_flight == in_flight)
+                .map(|(id, _)| *id)
+        };
+        held().nth(pick.checked_rem(held().count())?)
+    }
+
+    fn offer(&mut self, key: u8, due_in: i64, unknown: bool) {
+        let trace = if unknown { Trace::Unknown } else { Trace::Clean };
+        let due = self.now + due_in;
+        self.queue.offer(Item {
+            due: at(due),
+            trace,
+            ..item(self.next_id, &key.to_string(), self.order)
+        });
+        self.model.held.insert(
+            self.next_id,
+            Modelled {
+                key,
+                due,
+                trace,
+                in_flight: false,
+            },
+        );
+        self.next_id += 1;
+    }
+
+    fn take(&mut self, most: usize, wait: i64) {
+        self.now += wait;
+        let expected: Vec<i64> = self.model.sendable(self.order, self.now).into_iter().collect();
+        let taken = self.queue.take(at(self.now), most);
+        let gone = overtaken(&taken);
+        let got: Vec<i64> = taken.send.into_iter().map(|(id, _)| id).collect();
+        assert_eq!(got, expected[..most.min(expected.len())]);
+        assert_eq!(gone.iter().copied().collect::<BTreeSet<_>>(), self.superseded);
+        assert_eq!(gone.len(), self.superseded.len(), "nothing is superseded twice");
+        for id in gone {
+            self.queue.end(id, Ended::Otherwise);
+        }
+        self.superseded.clear();
+        for id in got {
+            self.model.held.get_mut(&id).unwrap().in_flight = true;
+        }
+    }
+
+    fn retry(&mut self, pick: usize, after: i64, unknown: bool) {
+        let Some(id) = self.pick(pick, true) else { return };
+        let trace = if unknown { Trace::Unknown } else { Trace::Clean };
+        self.queue.retry(id, at(self.now + after), trace, MARK);
+        let key = self.model.held[&id].key;
+        self.model.held.insert(
+            id,
+            Modelled {
+                key,
+                due: self.now + after,
+                trace,
+                in_flight: false,
+            },
+        );
+    }
+
+    fn end(&mut self, pick: usize, how: u8) {
+        let Some(id) = self.pick(pick, true) else { return };
+        let key = self.model.held.remove(&id).unwrap().key;
+        let ended = [Ended::Delivered, Ended::Uncertain, Ended::Otherwise][usize::from(how)];
+        let expected: Vec<i64> = match (self.order, ended) {
+            (OrderMode::Latest, Ended::Delivered) => self
+                .model
+                .uncertain
+                .range((key, i64::MIN)..(key, id))
+                .map(|(_, held)| *held)
+                .collect(),
+            _ => Vec::new(),
+        };
+        assert_eq!(self.queue.end(id, ended), expected);
+        if ended == Ended::Uncertain && self.order != OrderMode::Independent {
+            self.model.uncertain.insert((key, id));
+        }
+    }
+
+    fn withdraw(&mut self, pick: usize) {
+        let Some(id) = self.pick(pick, false) else { return };
+        self.model.held.remove(&id);
+        assert!(self.queue.withdraw(id).is_some());
+        self.queue.end(id, Ended::Otherwise);
+    }
 }
 
 proptest! {
@@ -319,6 +347,12 @@ proptest! {
         order in prop_oneof![Just(OrderMode::Latest), Just(OrderMode::Ordered), Just(OrderMode::Independent)],
         steps in prop::collection::vec(step(), 1..300),
     ) {
-        run(order, steps);
+        let queue = Queue::new(usize::MAX);
+        let (model, superseded) = (Model::default(), BTreeSet::new());
+        let mut pair = Pair { order, queue, model, superseded, now: 0, next_id: 1 };
+        for step in &steps {
+            pair.step(step);
+        }
+        assert_eq!(pair.queue.len(), pair.model.held.len() + pair.superseded.len(), "nothing is forgotten");
     }
 }

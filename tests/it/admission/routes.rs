@@ -55,31 +55,25 @@ async fn a_statement_may_write_to_several_topics(mut world: World) {
 async fn a_row_is_due_at_once(mut world: World) {
     world.commit(&[upsert("7", "A")]).await;
     let undisturbed = "select count(*) from owed join outbox on id = outbox_id
-        where due_at = owed_at and due_at = created_at and attempts = 0 and key_epoch = 0 and shard = 0";
+        where due_at = owed_at and due_at = created_at and attempts = 0 and key_epoch = 0";
     assert_eq!(world.pipeline.number(undisturbed).await, 1);
 }
 
 #[tokio::test]
-async fn on_postgres_the_shard_follows_from_the_hash_of_the_row_key() {
+async fn on_postgres_the_slot_follows_from_the_hash_of_the_row_key() {
     let mut world = World::on_postgres().await;
-    world
-        .pipeline
-        .run("insert into route values ('customers', 'one', 1), ('customers', 'many', 7)")
-        .await;
+    route(&mut world, "('customers', 'crm')").await;
     let row_keys: Vec<String> = (0..50).map(|number| format!("ключ-{number}\\")).collect();
     for row_key in &row_keys {
         world.commit(&[upsert(row_key, "A")]).await;
     }
 
-    let shards = |destination: &str| {
-        format!("select shard::text from owed where destination = '{destination}' order by outbox_id")
-    };
+    let slots = "select slot::text from owed where destination = 'crm' order by outbox_id";
     let expected: Vec<String> = row_keys
         .iter()
-        .map(|row_key| shard_of(row_key, 7).to_string())
+        .map(|row_key| slot_of(row_key).to_string())
         .collect();
-    assert_eq!(world.pipeline.lines(&shards("many")).await, expected);
-    assert_eq!(world.pipeline.lines(&shards("one")).await, vec!["0"; 50]);
+    assert_eq!(world.pipeline.lines(slots).await, expected);
 }
 
 #[tokio::test]
@@ -109,23 +103,6 @@ async fn on_postgres_a_plan_that_was_made_without_routes_serves_when_there_are_m
     world.pipeline.run("commit").await;
 }
 
-#[tokio::test]
-async fn on_sqlite_a_route_has_one_shard() {
-    let mut world = World::on_sqlite().await;
-    let constant = "route: shards is 1 on SQLite, which has one writer; leave it out";
-    for statement in [
-        "insert into route values ('customers', 'crm', 2)",
-        "update route set shards = 2",
-    ] {
-        world
-            .pipeline
-            .run("insert or ignore into route values ('customers', 'hook', 1)")
-            .await;
-        let error = world.pipeline.execute(statement).await.unwrap_err();
-        assert_eq!(error.as_database_error().unwrap().message(), constant);
-    }
-}
-
 async fn route(world: &mut World, routes: &str) {
     world
         .pipeline
@@ -133,7 +110,7 @@ async fn route(world: &mut World, routes: &str) {
         .await;
 }
 
-fn shard_of(row_key: &str, shards: u32) -> u32 {
+fn slot_of(row_key: &str) -> u32 {
     let hash = Sha256::digest(row_key.as_bytes());
-    u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]) % shards
+    u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]) % 64
 }

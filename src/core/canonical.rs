@@ -1,1 +1,0 @@
-//! The canonical form of a payload, and the row hash over it.

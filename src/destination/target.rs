@@ -1,1 +1,0 @@
-//! Which addresses a request may go to.

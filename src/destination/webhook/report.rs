@@ -1,0 +1,63 @@
+//! What goes on record of an attempt.
+
+use std::time::Duration;
+
+use super::request::NotSendable;
+use crate::core::outcome::{Outcome, Refusal, Report};
+use crate::core::time::Timestamp;
+use crate::destination::answer::Answer;
+use crate::destination::client::Exchange;
+use crate::destination::failure::Failure;
+use crate::destination::status;
+
+/// What an exchange met.
+pub(super) fn of(exchange: Exchange, now: Timestamp) -> Report {
+    let Exchange { result, duration } = exchange;
+    let report = match result {
+        Ok(answer) => answered(answer, now),
+        Err(Failure::Unreachable(why)) => unanswered(Outcome::Unreachable, why),
+        Err(Failure::Unknown(why)) => unanswered(Outcome::Unknown, why),
+    };
+    Report { duration, ..report }
+}
+
+/// The status decides; what was wrong with the body is only noted.
+fn answered(answer: Answer, now: Timestamp) -> Report {
+    let Answer {
+        status,
+        headers,
+        excerpt,
+        trouble,
+    } = answer;
+    let outcome = status::classify(status, &headers, now);
+    let refusal = (outcome != Outcome::Accepted).then(|| status::describe(status, &headers));
+    let detail = match (refusal, trouble) {
+        (Some(refusal), Some(trouble)) => Some(format!("{refusal}; {trouble}")),
+        (None, Some(trouble)) => Some(format!("accepted, but {trouble}")),
+        (refusal, None) => refusal,
+    };
+    Report {
+        outcome,
+        http_status: Some(status),
+        detail,
+        excerpt,
+        body_digest: None,
+        duration: Duration::ZERO,
+    }
+}
+
+fn unanswered(outcome: Outcome, why: String) -> Report {
+    Report {
+        outcome,
+        http_status: None,
+        detail: Some(why),
+        excerpt: None,
+        body_digest: None,
+        duration: Duration::ZERO,
+    }
+}
+
+/// A row of which no request can be made is refused before anything is sent; it can only be refused again.
+pub(super) fn not_sent(why: &NotSendable) -> Report {
+    unanswered(Outcome::Refused(Refusal::Final), format!("not sent: {why}"))
+}

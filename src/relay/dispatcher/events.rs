@@ -1,0 +1,61 @@
+//! What comes back from the tasks of a dispatcher, and what it does about each.
+
+use tokio::task::{Id, JoinError};
+
+use super::Dispatcher;
+use super::intake::Reading;
+use crate::core::outcome::Report;
+use crate::store::{Recorded, StoreError};
+
+/// What a task of the dispatcher ends with. `None`: it was aborted.
+pub(super) enum Event {
+    /// Something was read.
+    Read(Option<Result<Reading, StoreError>>),
+    /// The record in progress is committed.
+    Recorded(Option<Result<Recorded, StoreError>>),
+    /// The destination is paused.
+    Paused(Option<Result<(), StoreError>>),
+    /// An answer came, one report per delivery.
+    Sent(Vec<Report>),
+}
+
+impl Dispatcher {
+    /// Takes note of one event.
+    pub(super) fn handle(&mut self, event: Result<(Id, Event), JoinError>) -> Result<(), StoreError> {
+        match event {
+            Ok((_, Event::Read(None) | Event::Recorded(None) | Event::Paused(None))) => Ok(()),
+            Ok((_, Event::Paused(Some(paused)))) => paused,
+            Ok((_, Event::Read(Some(reading)))) => {
+                self.read(reading?);
+                Ok(())
+            }
+            Ok((_, Event::Recorded(Some(recorded)))) => {
+                let recorded = recorded?;
+                self.recorded(&recorded);
+                Ok(())
+            }
+            Ok((id, Event::Sent(reports))) => {
+                self.sent(id, reports);
+                Ok(())
+            }
+            Err(error) => self.panicked(&error),
+        }
+    }
+
+    /// A request that panicked has an unknown outcome; a panic anywhere else is a bug that ends the process.
+    fn panicked(&mut self, error: &JoinError) -> Result<(), StoreError> {
+        let Some(flight) = self.sender.landed(error.id()) else {
+            return Err(StoreError::Unexpected(format!(
+                "a task of the dispatcher failed: {error}"
+            )));
+        };
+        tracing::error!(destination = %self.lease.shard.destination, "a request panicked; its outcome is unknown");
+        let reports = flight
+            .deliveries
+            .iter()
+            .map(|_| Report::unknown("the request panicked"))
+            .collect();
+        self.answered(flight, reports);
+        Ok(())
+    }
+}

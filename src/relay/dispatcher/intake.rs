@@ -1,0 +1,358 @@
+//! What to read next, and what becomes of what was read.
+//!
+//! Fresh deliveries come by a cursor that only ascends; it is for speed, never for correctness. Whatever it passed and
+//! is not in memory (a late commit under a lower id, a replay, a row that was forgotten) is found by the sweep, which
+//! walks the ids below the cursor again, at no more than a fiftieth of the time.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::Dispatcher;
+use super::events::Event;
+use crate::config::RelayConfig;
+use crate::core::queue::{Ended, Item, OrderMode};
+use crate::core::row::TopicKind;
+use crate::relay::reconnect::retrying;
+use crate::store::{FetchLimits, Fetched, Owed, Shard, Store, StoreError, Uncertain};
+
+/// Ids that one step of a sweep reads at most.
+const SWEEP_IDS: u32 = 5_000;
+/// The share of time that sweeps may take: one part in so many.
+const SWEEP_SHARE: u32 = 50;
+/// Payload bytes that are read however full the memory is, so that a blocked row key never stops the rest.
+const LEAST_BYTES: u64 = 64 * 1024;
+
+/// A delivery in memory, with its share of the bytes that may be held.
+pub(super) struct Content {
+    pub(super) owed: Owed,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+/// What one read brought.
+pub(super) enum Reading {
+    Fetched(Fetched),
+    Swept(Swept),
+    Loaded { asked: Vec<i64>, owed: Vec<Owed> },
+}
+
+/// One step of a sweep.
+pub(super) struct Swept {
+    ids: Vec<i64>,
+    uncertain: Vec<Uncertain>,
+    cancelled: Vec<i64>,
+    /// Which state of the `uncertain` this dispatcher had when the read began.
+    version: u64,
+    /// How long it took.
+    took: Duration,
+}
+
+/// Where reading stands.
+pub(super) struct Intake {
+    limits: FetchLimits,
+    poll_busy: Duration,
+    poll_idle: Duration,
+    /// Deliveries up to here have been read.
+    cursor: i64,
+    more: bool,
+    /// Whether the queue could use more.
+    pub(super) hungry: bool,
+    /// Whether the destination is paused, as far as is known.
+    pub(super) paused: bool,
+    reading: bool,
+    interval: Duration,
+    next_poll: Duration,
+    /// The sweep that is under way has read up to here.
+    sweep: Option<i64>,
+    next_sweep: Duration,
+    /// Ids whose deliveries are to be loaded: taken ones first.
+    awaited: HashSet<i64>,
+    strays: Vec<i64>,
+    uncertain_version: u64,
+    memory: Arc<Semaphore>,
+    bell: watch::Receiver<u64>,
+}
+
+impl Intake {
+    pub(super) fn new(limits: &RelayConfig, bell: watch::Receiver<u64>) -> Self {
+        let bytes = usize::try_from(limits.fetch_bytes).unwrap_or(usize::MAX);
+        Self {
+            limits: FetchLimits {
+                rows: limits.fetch_rows,
+                bytes: limits.fetch_bytes.into(),
+            },
+            poll_busy: limits.poll_busy,
+            poll_idle: limits.poll_idle,
+            cursor: 0,
+            more: true,
+            hungry: true,
+            paused: false,
+            reading: false,
+            interval: limits.poll_busy,
+            next_poll: Duration::ZERO,
+            sweep: None,
+            next_sweep: Duration::ZERO,
+            awaited: HashSet::new(),
+            strays: Vec::new(),
+            uncertain_version: 0,
+            memory: Arc::new(Semaphore::new((bytes * 2).min(Semaphore::MAX_PERMITS))),
+            bell,
+        }
+    }
+
+    /// Deliveries that were taken and whose content is still to be read.
+    pub(super) fn awaited(&self) -> usize {
+        self.awaited.len()
+    }
+
+    /// A taken delivery has no content in memory.
+    pub(super) fn await_content(&mut self, outbox_id: i64) {
+        self.awaited.insert(outbox_id);
+    }
+
+    /// A delivery became `uncertain`: what a read that is under way says of them is old.
+    pub(super) fn uncertain_changed(&mut self) {
+        self.uncertain_version += 1;
+    }
+
+    /// When to look at the database again, if nothing happens before (monotonic).
+    pub(super) fn next_look(&self) -> Duration {
+        if self.reading {
+            Duration::MAX
+        } else {
+            self.next_poll
+        }
+    }
+
+    /// Returns when somebody rang the bell.
+    pub(super) async fn woken(&mut self) {
+        match self.bell.changed().await {
+            Ok(()) => self.next_poll = Duration::ZERO,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// A share of the memory for `bytes` of payload, if there is room.
+    fn share(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes.max(1)).ok()?;
+        self.memory.clone().try_acquire_many_owned(bytes).ok()
+    }
+
+    fn fetch_limits(&self, room: usize) -> FetchLimits {
+        let free = u64::try_from(self.memory.available_permits()).unwrap_or(u64::MAX);
+        FetchLimits {
+            rows: self.limits.rows.min(u32::try_from(room).unwrap_or(u32::MAX)),
+            bytes: self.limits.bytes.min(free).max(LEAST_BYTES),
+        }
+    }
+}
+
+/// What a read is for.
+enum Job {
+    Load(Vec<i64>),
+    Fetch { after: i64, limits: FetchLimits },
+    Sweep { after: i64, upto: i64, version: u64 },
+}
+
+impl Dispatcher {
+    /// Starts the next read, if one is due and none is under way.
+    pub(super) fn start_read(&mut self, monotonic: Duration) {
+        if self.intake.reading {
+            return;
+        }
+        let Some(job) = self.next_job(monotonic) else {
+            return;
+        };
+        self.intake.reading = true;
+        let context = self.context.clone();
+        let (shard, abort) = (self.lease.shard.clone(), self.stop.abort.clone());
+        let limits = self.intake.limits;
+        self.tasks.spawn(async move {
+            let started = context.clock.monotonic();
+            let reading = retrying("read", &abort, || read(&*context.store, &shard, &job, limits)).await;
+            let took = context.clock.monotonic().saturating_sub(started);
+            Event::Read(reading.map(|reading| reading.map(|reading| reading.taking(took))))
+        });
+    }
+
+    fn next_job(&mut self, monotonic: Duration) -> Option<Job> {
+        let intake = &mut self.intake;
+        let rows = usize::try_from(intake.limits.rows).unwrap_or(usize::MAX);
+        if !intake.awaited.is_empty() {
+            let mut ids: Vec<i64> = intake.awaited.iter().copied().take(rows).collect();
+            ids.sort_unstable();
+            return Some(Job::Load(ids));
+        }
+        let room = self.queue.room();
+        if room > 0 && intake.hungry && !intake.strays.is_empty() && !intake.paused {
+            let ids = intake
+                .strays
+                .drain(..rows.min(room).min(intake.strays.len()))
+                .collect();
+            return Some(Job::Load(ids));
+        }
+        let poll = monotonic >= intake.next_poll;
+        if (intake.more && intake.hungry && room > 0 && !intake.paused) || (poll && room > 0) {
+            return Some(Job::Fetch {
+                after: intake.cursor,
+                limits: intake.fetch_limits(room),
+            });
+        }
+        if monotonic >= intake.next_sweep || intake.sweep.is_some() {
+            let (after, upto) = (intake.sweep.unwrap_or(0), intake.cursor);
+            return Some(Job::Sweep {
+                after,
+                upto,
+                version: intake.uncertain_version,
+            });
+        }
+        if poll {
+            intake.next_poll = monotonic + intake.interval;
+        }
+        None
+    }
+
+    /// Takes note of what was read.
+    pub(super) fn read(&mut self, reading: Reading) {
+        self.intake.reading = false;
+        let monotonic = self.context.clock.monotonic();
+        match reading {
+            Reading::Fetched(fetched) => self.fetched(fetched, monotonic),
+            Reading::Swept(swept) => self.swept(swept, monotonic),
+            Reading::Loaded { asked, owed } => self.loaded(&asked, owed),
+        }
+    }
+
+    fn fetched(&mut self, fetched: Fetched, monotonic: Duration) {
+        self.look_at_clock(fetched.now);
+        let intake = &mut self.intake;
+        let found = !fetched.owed.is_empty();
+        if intake.paused && !fetched.paused {
+            // What was skipped while it was paused lies below the cursor.
+            intake.next_sweep = Duration::ZERO;
+        }
+        intake.paused = fetched.paused;
+        intake.cursor = intake.cursor.max(fetched.upto);
+        intake.more = fetched.more;
+        intake.interval = if found {
+            intake.poll_busy
+        } else {
+            (intake.interval * 2).min(intake.poll_idle)
+        };
+        intake.next_poll = monotonic + intake.interval;
+        for owed in fetched.owed {
+            self.offer(owed);
+        }
+    }
+
+    fn swept(&mut self, swept: Swept, monotonic: Duration) {
+        let done = swept.ids.len() < usize::try_from(SWEEP_IDS).unwrap_or(usize::MAX);
+        let intake = &mut self.intake;
+        intake.sweep = swept.ids.last().copied().filter(|_| !done);
+        if done {
+            intake.next_sweep = monotonic + (swept.took * SWEEP_SHARE).max(intake.interval);
+        }
+        let known: HashSet<i64> = intake.strays.iter().copied().collect();
+        let strays = swept
+            .ids
+            .into_iter()
+            .filter(|id| !self.queue.knows(*id) && !known.contains(id));
+        intake.strays.extend(strays.take(self.queue.room()));
+        if swept.version == intake.uncertain_version {
+            let waiting = swept.uncertain.into_iter().map(|one| (one.outbox_id, one.row));
+            self.queue.set_uncertain(waiting);
+        }
+        for outbox_id in swept.cancelled {
+            if let Some(mark) = self.queue.withdraw(outbox_id) {
+                self.cancel(outbox_id, mark);
+            }
+        }
+    }
+
+    fn loaded(&mut self, asked: &[i64], owed: Vec<Owed>) {
+        // A load that was cut by its limits says nothing of the ids above the last that came.
+        let told = owed.last().map_or(i64::MAX, |last| last.row.id);
+        let cut = owed.len() < asked.len() && told < i64::MAX;
+        let come: HashSet<i64> = owed.iter().map(|owed| owed.row.id).collect();
+        for outbox_id in asked.iter().filter(|id| !come.contains(id)) {
+            if cut && *outbox_id > told {
+                if !self.intake.awaited.contains(outbox_id) {
+                    self.intake.strays.push(*outbox_id);
+                }
+            } else if self.intake.awaited.remove(outbox_id) {
+                self.queue.end(*outbox_id, Ended::Otherwise);
+            }
+        }
+        let now = self.clock.now(self.context.clock.monotonic());
+        let active = self.active.borrow().clone();
+        for owed in owed {
+            if self.intake.awaited.remove(&owed.row.id) {
+                let share = self.intake.share(owed.row.payload.len());
+                self.prepare(Content { owed, _share: share }, now, &active);
+            } else {
+                self.offer(owed);
+            }
+        }
+    }
+
+    fn offer(&mut self, owed: Owed) {
+        let configured = self.active.borrow().order;
+        let order = configured.unwrap_or(match owed.row.op.kind() {
+            TopicKind::State => OrderMode::Latest,
+            TopicKind::Event => OrderMode::Ordered,
+        });
+        let (outbox_id, row, due) = (owed.row.id, owed.row.row.clone(), owed.due_at);
+        let (trace, mark) = (owed.trace(), owed.mark());
+        // Without a share of the memory only the id is kept; the content is read again when its turn has come.
+        let share = self.intake.share(owed.row.payload.len());
+        let content = share.map(|share| Content {
+            owed,
+            _share: Some(share),
+        });
+        self.queue.offer(Item {
+            outbox_id,
+            row,
+            order,
+            due,
+            trace,
+            mark,
+            content,
+        });
+    }
+}
+
+impl Reading {
+    fn taking(mut self, time: Duration) -> Self {
+        if let Self::Swept(swept) = &mut self {
+            swept.took = time;
+        }
+        self
+    }
+}
+
+async fn read(
+    store: &dyn Store,
+    shard: &Shard,
+    job: &Job,
+    limits: FetchLimits,
+) -> Result<Reading, StoreError> {
+    match job {
+        Job::Load(ids) => {
+            let owed = store.load(shard, ids, limits).await?;
+            Ok(Reading::Loaded {
+                asked: ids.clone(),
+                owed,
+            })
+        }
+        Job::Fetch { after, limits } => Ok(Reading::Fetched(store.fetch(shard, *after, *limits).await?)),
+        Job::Sweep { after, upto, version } => Ok(Reading::Swept(Swept {
+            ids: store.owed_ids(shard, *after, *upto, SWEEP_IDS).await?,
+            uncertain: store.uncertain(shard).await?,
+            cancelled: store.cancel_requests(shard).await?,
+            version: *version,
+            took: Duration::ZERO,
+        })),
+    }
+}

@@ -1,0 +1,327 @@
+//! One leased shard of a destination: read, put on record, send, decide, settle.
+//!
+//! ```text
+//!            ┌────────────── retry ──────────────┐
+//!  intake ─▶ queue ─▶ prepare ─▶ recorder ─▶ sender ─▶ decide ─▶ recorder
+//!  (reads)   (order)  (keys)     (begin)     (slots)            (settle)
+//! ```
+//!
+//! One task turns the wheel; reads, records and requests run beside it and come back as events, so that reading and
+//! recording overlap with HTTP. A record that is in progress lets the next one grow: group commit, without a timer.
+//! The dispatcher holds no truth: whatever it forgets, the next sweep of the database finds again.
+
+mod events;
+mod intake;
+mod outcomes;
+mod prepare;
+mod recorder;
+mod renderings;
+mod sender;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::reconnect::retrying;
+use super::takeover::take_over;
+use super::{Active, Context, Vitals};
+use crate::core::queue::Queue;
+use crate::core::time::Timestamp;
+use crate::store::{Lease, StoreError};
+use events::Event;
+use intake::{Content, Intake};
+use recorder::Recorder;
+use renderings::Renderings;
+use sender::Sender;
+
+/// Why a dispatcher ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It was asked to, and nothing is in flight any more.
+    Drained,
+    /// It was asked to, and requests were still in flight when its time was up; the next owner settles them.
+    GraceOver,
+    /// Another relay holds the lease.
+    LeaseLost,
+}
+
+/// How a dispatcher is asked to end.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    /// Begin nothing more, finish what is in flight.
+    pub drain: CancellationToken,
+    /// Leave everything as it is. A child of this token's parent need not be `drain`.
+    pub abort: CancellationToken,
+}
+
+/// Takes over a shard whose lease was just acquired, and dispatches it for as long as the lease is held.
+pub(super) async fn dispatch(
+    context: Context,
+    lease: Lease,
+    active: watch::Receiver<Arc<Active>>,
+    vitals: watch::Receiver<Vitals>,
+    stop: Stop,
+) -> Result<Exit, StoreError> {
+    let current = active.borrow().clone();
+    let mut chance = fastrand::Rng::with_seed(context.seed ^ lease.epoch.unsigned_abs());
+    let settled = retrying("take over", &stop.abort, || {
+        let mut chance = chance.fork();
+        let (context, lease, current) = (&context, &lease, &current);
+        async move { take_over(context, lease, current, &mut chance).await }
+    });
+    let Some(settled) = settled.await else {
+        return Ok(Exit::GraceOver);
+    };
+    let Some(now) = settled? else {
+        return Ok(Exit::LeaseLost);
+    };
+    let open = retrying("open", &stop.abort, || {
+        Renderings::open(&*context.store, &current)
+    })
+    .await;
+    let Some(renderings) = open else {
+        return Ok(Exit::GraceOver);
+    };
+    Dispatcher::new(context, lease, active, vitals, stop, renderings?, now, chance)
+        .run()
+        .await
+}
+
+/// Dispatches one shard for as long as its lease is held.
+pub(super) struct Dispatcher {
+    context: Context,
+    lease: Lease,
+    active: watch::Receiver<Arc<Active>>,
+    vitals: watch::Receiver<Vitals>,
+    stop: Stop,
+    queue: Queue<Content>,
+    intake: Intake,
+    recorder: Recorder,
+    sender: Sender,
+    renderings: Renderings,
+    /// Reads, records and requests under way.
+    tasks: JoinSet<Event>,
+    clock: DatabaseClock,
+    chance: fastrand::Rng,
+    lost: bool,
+}
+
+/// The database's clock, carried on by the monotonic one between two looks at it.
+#[derive(Debug, Clone, Copy)]
+struct DatabaseClock {
+    read: Timestamp,
+    at: Duration,
+}
+
+impl DatabaseClock {
+    fn now(&self, monotonic: Duration) -> Timestamp {
+        self.read.plus(monotonic.saturating_sub(self.at))
+    }
+}
+
+impl Dispatcher {
+    fn new(
+        context: Context,
+        lease: Lease,
+        active: watch::Receiver<Arc<Active>>,
+        vitals: watch::Receiver<Vitals>,
+        stop: Stop,
+        renderings: Renderings,
+        now: Timestamp,
+        mut chance: fastrand::Rng,
+    ) -> Self {
+        let monotonic = context.clock.monotonic();
+        // Dispatchers of one relay number their dispatches apart, each from a random start.
+        let first_sequence = chance.i64(0..i64::MAX >> 1);
+        Self {
+            queue: Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX)),
+            intake: Intake::new(&context.limits, context.wakeup.listen()),
+            recorder: Recorder::new(context.relay, lease.clone(), first_sequence),
+            sender: Sender::new(),
+            renderings,
+            tasks: JoinSet::new(),
+            clock: DatabaseClock {
+                read: now,
+                at: monotonic,
+            },
+            chance,
+            lost: false,
+            context,
+            lease,
+            active,
+            vitals,
+            stop,
+        }
+    }
+
+    /// Runs until it is drained, aborted, or has lost its lease. An error is one that waiting cannot mend.
+    async fn run(mut self) -> Result<Exit, StoreError> {
+        let destination = self.lease.shard.destination.clone();
+        tracing::info!(%destination, shard = self.lease.shard.number, epoch = self.lease.epoch, "dispatching");
+        loop {
+            self.turn();
+            if let Some(exit) = self.exit() {
+                tracing::info!(%destination, shard = self.lease.shard.number, ?exit, "no longer dispatching");
+                return Ok(exit);
+            }
+            self.wait().await?;
+        }
+    }
+
+    fn draining(&self) -> bool {
+        self.lost || self.stop.drain.is_cancelled()
+    }
+
+    fn exit(&self) -> Option<Exit> {
+        if self.stop.abort.is_cancelled() {
+            return Some(Exit::GraceOver);
+        }
+        let busy = !self.tasks.is_empty() || self.recorder.has_work() || !self.sender.is_idle();
+        match (self.draining(), busy) {
+            (true, false) => Some(if self.lost { Exit::LeaseLost } else { Exit::Drained }),
+            _ => None,
+        }
+    }
+
+    /// Starts everything that can be started now.
+    fn turn(&mut self) {
+        let monotonic = self.context.clock.monotonic();
+        let now = self.clock.now(monotonic);
+        let active = self.active.borrow().clone();
+        if self.draining() || self.sender.is_held(monotonic) || self.intake.paused {
+            self.give_back(now);
+        } else {
+            self.fill(now, &active);
+        }
+        self.start_record();
+        self.start_requests(monotonic, &active);
+        if !self.draining() {
+            self.start_read(monotonic);
+        }
+    }
+
+    /// Takes from the queue what may be sent, as far as there is room between here and the wire.
+    fn fill(&mut self, now: Timestamp, active: &Active) {
+        self.queue.promote(now);
+        let batch = self.renderings.current().batch_limit();
+        let window = active
+            .concurrency
+            .saturating_mul(batch)
+            .saturating_add(self.recorder.ahead());
+        let between = self.recorder.beginning() + self.sender.len() + self.intake.awaited();
+        let taken = self.queue.take(now, window.saturating_sub(between));
+        for (outbox_id, mark) in taken.superseded {
+            self.supersede(outbox_id, mark);
+        }
+        for (outbox_id, content) in taken.send {
+            match content {
+                Some(content) => self.prepare(content, now, active),
+                None => self.intake.await_content(outbox_id),
+            }
+        }
+        let low = window + usize::try_from(self.context.limits.fetch_rows / 2).unwrap_or(0);
+        self.intake.hungry = self.queue.ready() < low;
+    }
+
+    /// Makes a taken delivery ready for the record, or ends it where it cannot be sent.
+    fn prepare(&mut self, content: Content, now: Timestamp, active: &Active) {
+        let outbox_id = content.owed.row.id;
+        let prepared = prepare::prepare(
+            content,
+            now,
+            &prepare::Circumstances {
+                namespace: &self.context.namespace,
+                destination: &self.lease.shard.destination,
+                policy: &active.policy,
+            },
+            &mut self.renderings,
+        );
+        match prepared {
+            Ok(prepared) => self.recorder.begin(prepared),
+            Err(prepare::Unsendable::End(settlement)) => self.recorder.settle(*settlement, None),
+            Err(prepare::Unsendable::Later {
+                after,
+                trace,
+                mark,
+                why,
+            }) => {
+                tracing::error!(delivery.id = outbox_id, destination = %self.lease.shard.destination, %why, "cannot send");
+                self.queue.retry(outbox_id, now.plus(after), trace, mark);
+            }
+        }
+    }
+
+    /// Puts back what is on record but not on the wire: it was never sent, and nothing has to be written.
+    fn give_back(&mut self, now: Timestamp) {
+        for prepared in self.sender.unsent() {
+            let owed = prepared.owed();
+            self.queue.retry(owed.row.id, now, owed.trace(), owed.mark());
+            self.recorder.unsent(prepared.sequence);
+        }
+        for prepared in self.recorder.unbegun() {
+            let owed = prepared.owed();
+            self.queue.retry(owed.row.id, now, owed.trace(), owed.mark());
+        }
+    }
+
+    fn start_requests(&mut self, monotonic: Duration, active: &Active) {
+        if self.draining() || self.sender.is_held(monotonic) {
+            return;
+        }
+        if !self.vitals.borrow().outlives(monotonic, active.timeout) {
+            return;
+        }
+        let now = self.clock.now(monotonic);
+        while self.sender.requests() < active.concurrency {
+            let Some(request) = self.sender.next_request(now) else {
+                return;
+            };
+            let id = self.tasks.spawn(request.send()).id();
+            self.sender.started(id);
+        }
+    }
+
+    /// Waits until something has happened, and takes note of all that has.
+    async fn wait(&mut self) -> Result<(), StoreError> {
+        let monotonic = self.context.clock.monotonic();
+        let sleep = self.next_deadline(monotonic);
+        let draining = self.draining();
+        tokio::select! {
+            biased;
+            Some(event) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.handle(event)?,
+            () = self.stop.abort.cancelled() => return Ok(()),
+            () = self.stop.drain.cancelled(), if !draining => {}
+            Ok(()) = self.active.changed() => {
+                let active = self.active.borrow_and_update().clone();
+                self.renderings.adopt(&*self.context.store, &active).await?;
+            }
+            Ok(()) = self.vitals.changed() => {}
+            () = self.intake.woken() => {}
+            () = tokio::time::sleep(sleep) => {}
+        }
+        while let Some(event) = self.tasks.try_join_next_with_id() {
+            self.handle(event)?;
+        }
+        Ok(())
+    }
+
+    /// How long nothing will happen by itself.
+    fn next_deadline(&self, monotonic: Duration) -> Duration {
+        let now = self.clock.now(monotonic);
+        let due = self
+            .queue
+            .next_due()
+            .map(|due| due.since(now).max(Duration::from_millis(1)));
+        let held = self.sender.held_for(monotonic);
+        let poll = self.intake.next_look().saturating_sub(monotonic);
+        [due, held]
+            .into_iter()
+            .flatten()
+            .chain([poll])
+            .min()
+            .unwrap_or(poll)
+    }
+}

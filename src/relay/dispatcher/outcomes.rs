@@ -1,0 +1,261 @@
+//! From answers to settlements, and from committed records back to the queue.
+//!
+//! The queue learns of an end or a retry only once it is committed: until then nothing else of the row key moves.
+
+use std::time::Duration;
+
+use tokio::task::Id;
+
+use super::prepare::Prepared;
+use super::sender::Flight;
+use super::{Dispatcher, Event};
+use crate::core::decide::{Decision, Hold, Standing, Transition, decide};
+use crate::core::delivery::{Reason, State};
+use crate::core::outcome::{Outcome, Report};
+use crate::core::queue::{Ended, Mark, Trace};
+use crate::core::time::Timestamp;
+use crate::relay::reconnect::retrying;
+use crate::store::{EndedAttempt, Recorded, Settlement, SettlementKind};
+
+impl Dispatcher {
+    /// Writes the next record, if there is one and none is in progress.
+    pub(super) fn start_record(&mut self) {
+        let returned = self.sender.returned;
+        let Some(record) = self.recorder.start(self.renderings.current_id(), returned) else {
+            return;
+        };
+        let store = self.context.store.clone();
+        let abort = self.stop.abort.clone();
+        self.tasks.spawn(async move {
+            crate::crash_point!("before_record");
+            let recorded = retrying("record", &abort, || store.record(record.clone())).await;
+            crate::crash_point!("after_record");
+            Event::Recorded(recorded)
+        });
+    }
+
+    /// A record is committed: what it began may be sent, what it settled leaves the queue.
+    pub(super) fn recorded(&mut self, recorded: &Recorded) {
+        let Some(done) = self.recorder.done(self.sender.returned) else {
+            return;
+        };
+        self.look_at_clock(recorded.now);
+        self.intake.paused |= recorded.paused;
+        if !recorded.leased && !self.lost {
+            let destination = &self.lease.shard.destination;
+            tracing::warn!(%destination, epoch = self.lease.epoch, "the lease is lost; another relay holds this shard");
+            self.lost = true;
+        }
+        for settlement in &done.record.settle {
+            self.settled(settlement, recorded.now);
+        }
+        let begun: std::collections::HashSet<i64> = recorded.begun.iter().copied().collect();
+        for prepared in done.begin {
+            if begun.contains(&prepared.outbox_id()) {
+                self.sender.push(prepared);
+            } else {
+                // No longer owed in that form, or paused: the next sweep tells.
+                self.recorder.unsent(prepared.sequence);
+                self.queue.end(prepared.outbox_id(), Ended::Otherwise);
+            }
+        }
+    }
+
+    /// Tells the queue what a committed settlement means.
+    fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
+        match settlement.kind {
+            SettlementKind::SupersedeUncertain => {}
+            SettlementKind::Retry {
+                after, unknown_since, ..
+            } => {
+                let trace = if unknown_since.is_some() {
+                    Trace::Unknown
+                } else {
+                    Trace::Clean
+                };
+                let attempts = settlement.attempts_before + u32::from(settlement.attempt.is_some());
+                let mark = Mark {
+                    attempts,
+                    key_epoch: settlement.key_epoch,
+                };
+                self.queue
+                    .retry(settlement.outbox_id, now.plus(after), trace, mark);
+            }
+            SettlementKind::End(reason) => {
+                let ended = match reason.state() {
+                    State::Delivered => Ended::Delivered,
+                    State::Uncertain => {
+                        self.intake.uncertain_changed();
+                        Ended::Uncertain
+                    }
+                    _ => Ended::Otherwise,
+                };
+                for overtaken in self.queue.end(settlement.outbox_id, ended) {
+                    // The uncertain one has left `owed`, so there is no mark for it to match.
+                    let mark = Mark {
+                        attempts: 0,
+                        key_epoch: 0,
+                    };
+                    let superseded = without_attempt(overtaken, mark, SettlementKind::SupersedeUncertain);
+                    self.recorder.settle(superseded, None);
+                }
+            }
+        }
+    }
+
+    /// A newer version of the row is owed.
+    pub(super) fn supersede(&mut self, outbox_id: i64, mark: Mark) {
+        let ended = SettlementKind::End(Reason::NewerVersion);
+        self.recorder
+            .settle(without_attempt(outbox_id, mark, ended), None);
+    }
+
+    /// An operator asked to cancel what was only waiting.
+    pub(super) fn cancel(&mut self, outbox_id: i64, mark: Mark) {
+        let ended = SettlementKind::End(Reason::Operator);
+        self.recorder
+            .settle(without_attempt(outbox_id, mark, ended), None);
+    }
+
+    /// A request came back.
+    pub(super) fn sent(&mut self, id: Id, reports: Vec<Report>) {
+        if let Some(flight) = self.sender.landed(id) {
+            self.answered(flight, reports);
+        }
+    }
+
+    /// Decides about each delivery of a request.
+    pub(super) fn answered(&mut self, flight: Flight, reports: Vec<Report>) {
+        let started_at = flight.started_at;
+        let mut reports = reports.into_iter();
+        for prepared in flight.deliveries {
+            let report = reports
+                .next()
+                .unwrap_or_else(|| Report::unknown("the answer says nothing of this row"));
+            self.decide(&prepared, report, started_at);
+        }
+    }
+
+    fn decide(&mut self, prepared: &Prepared, report: Report, started_at: Timestamp) {
+        let monotonic = self.context.clock.monotonic();
+        let owed = prepared.owed();
+        let arrived = matches!(report.outcome, Outcome::Unknown).then_some(started_at);
+        let standing = Standing {
+            attempts: owed.attempts + 1,
+            excused: owed.excused,
+            owed_at: owed.owed_at,
+            unknown_since: owed.unknown_since.or(arrived),
+            cancel: owed.cancel,
+        };
+        let policy = self.active.borrow().policy.clone();
+        let decision = decide(
+            &report.outcome,
+            &standing,
+            self.clock.now(monotonic),
+            &policy,
+            self.chance.f64(),
+        );
+        self.log(prepared, &report, decision);
+        self.hold(decision.hold, &report, monotonic);
+        self.recorder.settle(
+            settlement(prepared, report, started_at, decision, &standing),
+            Some(prepared.sequence),
+        );
+    }
+
+    /// What an outcome means for the whole destination.
+    fn hold(&mut self, hold: Hold, report: &Report, monotonic: Duration) {
+        match hold {
+            Hold::None => {}
+            Hold::For(span) => self.sender.hold(monotonic.saturating_add(span)),
+            Hold::Pause => {
+                self.intake.paused = true;
+                let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
+                let destination = self.lease.shard.destination.clone();
+                let reason = report
+                    .detail
+                    .clone()
+                    .unwrap_or_else(|| "the receiver is gone".to_owned());
+                tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
+                self.tasks.spawn(async move {
+                    let paused =
+                        retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
+                    Event::Paused(paused)
+                });
+            }
+        }
+    }
+
+    fn log(&self, prepared: &Prepared, report: &Report, decision: Decision) {
+        if report.outcome == Outcome::Accepted {
+            return;
+        }
+        let retry_in_ms = match decision.transition {
+            Transition::Retry { after, .. } => Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+            Transition::End(_) => None,
+        };
+        let becomes = match decision.transition {
+            Transition::Retry { .. } => State::Pending,
+            Transition::End(reason) => reason.state(),
+        };
+        tracing::warn!(
+            destination = %self.lease.shard.destination,
+            delivery.id = prepared.outbox_id(),
+            attempt = prepared.owed().attempts + 1,
+            outcome = report.outcome.as_str(),
+            http_status = report.http_status,
+            detail = report.detail,
+            retry_in_ms,
+            %becomes,
+            "not delivered by this attempt",
+        );
+    }
+
+    pub(super) fn look_at_clock(&mut self, now: Timestamp) {
+        self.clock = super::DatabaseClock {
+            read: now,
+            at: self.context.clock.monotonic(),
+        };
+    }
+}
+
+fn settlement(
+    prepared: &Prepared,
+    report: Report,
+    started_at: Timestamp,
+    decision: Decision,
+    standing: &Standing,
+) -> Settlement {
+    let owed = prepared.owed();
+    let kind = match decision.transition {
+        Transition::End(reason) => SettlementKind::End(reason),
+        Transition::Retry { after, counts } => SettlementKind::Retry {
+            after,
+            counts,
+            unknown_since: standing.unknown_since,
+        },
+    };
+    Settlement {
+        outbox_id: owed.row.id,
+        key_epoch: owed.key_epoch,
+        attempts_before: owed.attempts,
+        attempt: Some(EndedAttempt {
+            number: owed.attempts + 1,
+            started_at,
+            rendering: prepared.rendering,
+            key: Some(prepared.key.to_string()),
+            report,
+        }),
+        kind,
+    }
+}
+
+pub(super) fn without_attempt(outbox_id: i64, mark: Mark, kind: SettlementKind) -> Settlement {
+    Settlement {
+        outbox_id,
+        key_epoch: mark.key_epoch,
+        attempts_before: mark.attempts,
+        attempt: None,
+        kind,
+    }
+}

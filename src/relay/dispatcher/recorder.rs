@@ -1,0 +1,148 @@
+//! Group commit: collects what is to be recorded while a record is in progress, and accounts for dispatches.
+//!
+//! Everything here is in memory and in order; the store's `record` is the only thing that commits. A record is
+//! repeated until it is known to have committed, so what is collected is written exactly once in effect.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::prepare::Prepared;
+use crate::store::{Begin, DispatchId, Entry, Lease, Record, RelayId, Settlement};
+
+/// The most deliveries that are put on record ahead of the wire.
+const MAX_AHEAD: usize = 1_024;
+
+/// What waits for the next record, and the record in progress.
+pub(super) struct Recorder {
+    relay: RelayId,
+    lease: Lease,
+    /// Never used twice by this process: dispatchers of different shards count apart by a random start.
+    next_sequence: i64,
+    begin: Vec<Prepared>,
+    settle: Vec<Settlement>,
+    finished: Vec<DispatchId>,
+    /// How many entries of each dispatch are not settled yet.
+    open: HashMap<i64, usize>,
+    in_progress: Option<InProgress>,
+    /// How many deliveries came back when the record in progress began.
+    returned_before: usize,
+    ahead: usize,
+}
+
+/// A record that is being written.
+pub(super) struct InProgress {
+    pub(super) record: Arc<Record>,
+    pub(super) begin: Vec<Prepared>,
+}
+
+impl Recorder {
+    pub(super) fn new(relay: RelayId, lease: Lease, first_sequence: i64) -> Self {
+        Self {
+            relay,
+            lease,
+            next_sequence: first_sequence,
+            begin: Vec::new(),
+            settle: Vec::new(),
+            finished: Vec::new(),
+            open: HashMap::new(),
+            in_progress: None,
+            returned_before: 0,
+            ahead: 0,
+        }
+    }
+
+    /// How many more deliveries than fit the wire should be on record: as many as come back while a record is written.
+    /// A receiver that is slower than a commit needs none, so a crash leaves few unknown outcomes behind.
+    pub(super) fn ahead(&self) -> usize {
+        self.ahead
+    }
+
+    /// Deliveries on their way onto the record.
+    pub(super) fn beginning(&self) -> usize {
+        self.begin.len() + self.in_progress.as_ref().map_or(0, |record| record.begin.len())
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        self.in_progress.is_some() || self.is_due()
+    }
+
+    fn is_due(&self) -> bool {
+        !(self.begin.is_empty() && self.settle.is_empty() && self.finished.is_empty())
+    }
+
+    /// Puts an attempt on the next record; it is sent once that is committed.
+    pub(super) fn begin(&mut self, prepared: Prepared) {
+        self.begin.push(prepared);
+    }
+
+    /// Puts a settlement on the next record; `sequence` is the dispatch of its attempt.
+    pub(super) fn settle(&mut self, settlement: Settlement, sequence: Option<i64>) {
+        self.settle.push(settlement);
+        if let Some(sequence) = sequence {
+            self.unsent(sequence);
+        }
+    }
+
+    /// An entry of a dispatch needs no settlement (any more). The last one finishes the dispatch.
+    pub(super) fn unsent(&mut self, sequence: i64) {
+        let Some(open) = self.open.get_mut(&sequence) else {
+            return;
+        };
+        *open -= 1;
+        if *open == 0 {
+            self.open.remove(&sequence);
+            self.finished.push(DispatchId {
+                relay: self.relay,
+                sequence,
+            });
+        }
+    }
+
+    /// Everything that waits to be begun.
+    pub(super) fn unbegun(&mut self) -> Vec<Prepared> {
+        std::mem::take(&mut self.begin)
+    }
+
+    /// The next record, if there is something to record and none in progress.
+    pub(super) fn start(&mut self, rendering: i64, returned: usize) -> Option<Arc<Record>> {
+        if self.in_progress.is_some() || !self.is_due() {
+            return None;
+        }
+        let mut begin = self.unbegun();
+        let sequence = self.next_sequence;
+        let dispatch = DispatchId {
+            relay: self.relay,
+            sequence,
+        };
+        for prepared in &mut begin {
+            prepared.sequence = sequence;
+        }
+        if !begin.is_empty() {
+            self.next_sequence += 1;
+            self.open.insert(sequence, begin.len());
+        }
+        let entries: Vec<Entry> = begin.iter().map(Prepared::entry).collect();
+        let record = Arc::new(Record {
+            lease: self.lease.clone(),
+            begin: (!entries.is_empty()).then_some(Begin {
+                dispatch,
+                rendering,
+                entries,
+            }),
+            settle: std::mem::take(&mut self.settle),
+            finished: std::mem::take(&mut self.finished),
+        });
+        self.returned_before = returned;
+        self.in_progress = Some(InProgress {
+            record: record.clone(),
+            begin,
+        });
+        Some(record)
+    }
+
+    /// The record in progress is committed.
+    pub(super) fn done(&mut self, returned: usize) -> Option<InProgress> {
+        self.ahead = (returned.saturating_sub(self.returned_before) * 2).min(MAX_AHEAD);
+        self.in_progress.take()
+    }
+}

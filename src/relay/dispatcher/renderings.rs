@@ -1,0 +1,70 @@
+//! What was sent once is what is resent: renderings by the ids that the store keeps them under.
+//!
+//! A delivery that was never attempted is rendered under the current configuration; one that was, under the rendering
+//! of its first attempt, to its end.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::destination::{Destination, Rendering, UnknownRendering};
+use crate::relay::Active;
+use crate::store::{Store, StoreError};
+
+/// The renderings that are known, and the destination under each that was needed.
+pub(super) struct Renderings {
+    current: i64,
+    destination: Arc<dyn Destination>,
+    specs: HashMap<i64, String>,
+    ready: HashMap<i64, Arc<dyn Destination>>,
+}
+
+impl Renderings {
+    /// Every rendering that the store knows. While a shard is leased, only its owner adds any that matter to it.
+    pub(super) async fn open(store: &dyn Store, active: &Active) -> Result<Self, StoreError> {
+        let mut renderings = Self {
+            current: 0,
+            destination: active.destination.clone(),
+            specs: HashMap::new(),
+            ready: HashMap::new(),
+        };
+        renderings.adopt(store, active).await?;
+        Ok(renderings)
+    }
+
+    /// Takes over a new configuration: what was rendered under the old one stays so.
+    pub(super) async fn adopt(&mut self, store: &dyn Store, active: &Active) -> Result<(), StoreError> {
+        let spec = active.destination.rendering().0;
+        self.current = store.keep_rendering(&spec).await?;
+        self.specs = store.renderings().await?;
+        // URL, secrets and time-outs are not part of a rendering: they follow the configuration at once.
+        self.ready.clear();
+        self.ready.insert(self.current, active.destination.clone());
+        self.destination = active.destination.clone();
+        Ok(())
+    }
+
+    pub(super) fn current(&self) -> &dyn Destination {
+        &*self.destination
+    }
+
+    pub(super) fn current_id(&self) -> i64 {
+        self.current
+    }
+
+    /// What a delivery is rendered under, given the rendering of its first attempt.
+    pub(super) fn of(
+        &mut self,
+        recorded: Option<i64>,
+    ) -> Result<(i64, Arc<dyn Destination>), UnknownRendering> {
+        let id = recorded.unwrap_or(self.current);
+        if let Some(destination) = self.ready.get(&id) {
+            return Ok((id, destination.clone()));
+        }
+        let spec = self.specs.get(&id).ok_or_else(|| UnknownRendering {
+            why: format!("there is no number {id}"),
+        })?;
+        let destination: Arc<dyn Destination> = self.destination.under(&Rendering(spec.clone()))?.into();
+        self.ready.insert(id, destination.clone());
+        Ok((id, destination))
+    }
+}

@@ -1,0 +1,149 @@
+//! Slots: which requests are on the wire, and what is on record but not sent yet.
+//!
+//! Knows nothing of leases or of the database. A task that panics is found by its id, so that its deliveries are not
+//! forgotten.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::Id;
+
+use super::events::Event;
+use super::prepare::Prepared;
+use crate::core::time::Timestamp;
+use crate::destination::{Destination, Outgoing};
+
+/// What is between the record and the answer.
+pub(super) struct Sender {
+    /// On record, not sent.
+    begun: VecDeque<Prepared>,
+    /// On the wire, by task.
+    on_wire: HashMap<Id, Flight>,
+    /// The flight of the request that was handed out last, until its task is known.
+    boarding: Option<Flight>,
+    /// Nothing is sent before this (monotonic).
+    held_until: Duration,
+    deliveries_on_wire: usize,
+    /// How many deliveries came back, ever.
+    pub(super) returned: usize,
+}
+
+/// One request on the wire.
+pub(super) struct Flight {
+    pub(super) deliveries: Vec<Prepared>,
+    pub(super) started_at: Timestamp,
+}
+
+/// A request that is ready to go.
+pub(super) struct Request {
+    destination: Arc<dyn Destination>,
+    batch: Vec<Outgoing>,
+}
+
+impl Request {
+    /// Sends it. The only await of this floor that puts bytes on the wire.
+    pub(super) async fn send(self) -> Event {
+        crate::crash_point!("before_send");
+        let reports = self.destination.deliver(&self.batch).await;
+        crate::crash_point!("after_send");
+        Event::Sent(reports)
+    }
+}
+
+impl Sender {
+    pub(super) fn new() -> Self {
+        Self {
+            begun: VecDeque::new(),
+            on_wire: HashMap::new(),
+            boarding: None,
+            held_until: Duration::ZERO,
+            deliveries_on_wire: 0,
+            returned: 0,
+        }
+    }
+
+    /// Deliveries that are on record and have no answer yet.
+    pub(super) fn len(&self) -> usize {
+        self.begun.len() + self.deliveries_on_wire
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Requests on the wire.
+    pub(super) fn requests(&self) -> usize {
+        self.on_wire.len()
+    }
+
+    pub(super) fn push(&mut self, prepared: Prepared) {
+        self.begun.push_back(prepared);
+    }
+
+    /// The next request, of as many deliveries under one rendering as fit.
+    pub(super) fn next_request(&mut self, now: Timestamp) -> Option<Request> {
+        let first = self.begun.pop_front()?;
+        let (destination, rendering) = (first.destination.clone(), first.rendering);
+        let mut deliveries = vec![first];
+        while deliveries.len() < destination.batch_limit()
+            && let Some(next) = self.begun.pop_front_if(|next| next.rendering == rendering)
+        {
+            deliveries.push(next);
+        }
+        let batch = deliveries
+            .iter()
+            .map(|prepared| outgoing(prepared, now))
+            .collect();
+        self.deliveries_on_wire += deliveries.len();
+        self.boarding = Some(Flight {
+            deliveries,
+            started_at: now,
+        });
+        Some(Request { destination, batch })
+    }
+
+    /// The request that `next_request` gave is now task `id`.
+    pub(super) fn started(&mut self, id: Id) {
+        if let Some(flight) = self.boarding.take() {
+            self.on_wire.insert(id, flight);
+        }
+    }
+
+    /// The answer, or the end, of task `id` has come.
+    pub(super) fn landed(&mut self, id: Id) -> Option<Flight> {
+        let flight = self.on_wire.remove(&id)?;
+        self.deliveries_on_wire -= flight.deliveries.len();
+        self.returned += flight.deliveries.len();
+        Some(flight)
+    }
+
+    /// Everything that is on record but not on the wire.
+    pub(super) fn unsent(&mut self) -> impl Iterator<Item = Prepared> {
+        self.begun.drain(..)
+    }
+
+    /// Sends nothing until `until`; a longer hold stands.
+    pub(super) fn hold(&mut self, until: Duration) {
+        self.held_until = self.held_until.max(until);
+    }
+
+    pub(super) fn is_held(&self, monotonic: Duration) -> bool {
+        monotonic < self.held_until
+    }
+
+    pub(super) fn held_for(&self, monotonic: Duration) -> Option<Duration> {
+        self.is_held(monotonic)
+            .then(|| self.held_until.saturating_sub(monotonic))
+    }
+}
+
+fn outgoing(prepared: &Prepared, now: Timestamp) -> Outgoing {
+    let owed = prepared.owed();
+    Outgoing {
+        row: owed.row.clone(),
+        key: prepared.key,
+        attempt: owed.attempts + 1,
+        now,
+    }
+}

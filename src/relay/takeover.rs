@@ -1,0 +1,85 @@
+//! Takeover: attempts that an earlier owner put on record and never settled are settled as unknown.
+//!
+//! They count like any attempt, so that a row that kills its relay each time ends in the end, and `uncertain_policy`
+//! decides what follows. Whether their requests were sent nobody knows; that is what the outcome says.
+
+use super::{Active, Context};
+use crate::core::decide::{Standing, Transition, decide};
+use crate::core::outcome::Report;
+use crate::core::time::Timestamp;
+use crate::store::{
+    EndedAttempt, Lease, Orphan, OrphanEntry, Record, Settlement, SettlementKind, StoreError,
+};
+
+/// Settles what earlier owners of the lease left behind. Returns the database's clock; `None` if the lease is lost.
+pub(super) async fn take_over(
+    context: &Context,
+    lease: &Lease,
+    active: &Active,
+    chance: &mut fastrand::Rng,
+) -> Result<Option<Timestamp>, StoreError> {
+    let now = context
+        .store
+        .beat(&context.relay, context.limits.lease_ttl)
+        .await?
+        .now;
+    let orphans = context.store.orphans(lease).await?;
+    let settle: Vec<Settlement> = orphans
+        .iter()
+        .flat_map(|orphan| orphan.owed.iter().map(move |entry| (orphan, entry)))
+        .map(|(orphan, entry)| settlement(orphan, entry, active, now, chance.f64()))
+        .collect();
+    if !settle.is_empty() {
+        let (destination, shard) = (&lease.shard.destination, lease.shard.number);
+        tracing::warn!(%destination, shard, attempts = settle.len(), "attempts without an outcome were left behind");
+    }
+    let finished = orphans.iter().map(|orphan| orphan.dispatch).collect();
+    let record = Record {
+        lease: lease.clone(),
+        begin: None,
+        settle,
+        finished,
+    };
+    let recorded = context.store.record(record.into()).await?;
+    Ok(recorded.leased.then_some(recorded.now))
+}
+
+fn settlement(
+    orphan: &Orphan,
+    orphaned: &OrphanEntry,
+    active: &Active,
+    now: Timestamp,
+    jitter: f64,
+) -> Settlement {
+    let entry = orphaned.entry;
+    let unknown_since = Some(orphaned.unknown_since.unwrap_or(orphan.at));
+    let report = Report::unknown("the relay ended before the outcome was on record");
+    let standing = Standing {
+        attempts: entry.attempt,
+        excused: orphaned.excused,
+        owed_at: orphaned.owed_at,
+        unknown_since,
+        cancel: orphaned.cancel,
+    };
+    let kind = match decide(&report.outcome, &standing, now, &active.policy, jitter).transition {
+        Transition::End(reason) => SettlementKind::End(reason),
+        Transition::Retry { after, counts } => SettlementKind::Retry {
+            after,
+            counts,
+            unknown_since,
+        },
+    };
+    Settlement {
+        outbox_id: entry.outbox_id,
+        key_epoch: entry.key_epoch,
+        attempts_before: entry.attempt - 1,
+        attempt: Some(EndedAttempt {
+            number: entry.attempt,
+            started_at: orphan.at,
+            rendering: orphaned.rendering.unwrap_or(orphan.rendering),
+            key: None,
+            report,
+        }),
+        kind,
+    }
+}

@@ -1,0 +1,169 @@
+//! The door to the database: every statement of the store goes through it, and both databases stand behind it.
+//!
+//! A caller brings a statement and its arguments and gets rows back. Which database answers is known here and below,
+//! and nowhere else. Nothing here knows what a delivery is.
+//!
+//! ```text
+//!  read(statement) ──────────▶ any connection, outside of a transaction
+//!  run(statement)  ─┐
+//!  write(closure)  ─┴▶ a task of its own: begin … commit    (SQLite: the one connection that writes)
+//! ```
+//!
+//! Why a task of its own: a future that is dropped inside `begin` or `commit` leaves a connection of sqlx 0.9.0 in a
+//! transaction that nobody knows of, and what is acknowledged on it later is rolled back (sqlx issues 4385 and 4393).
+//! A caller may be dropped at any time; the task runs to its end. Time-outs are the server's.
+
+mod args;
+mod options;
+mod postgres;
+mod row;
+mod sqlite;
+mod statement;
+mod transaction;
+
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::postgres::PgPool;
+use tokio_util::task::TaskTracker;
+
+use super::error::StoreError;
+
+pub(crate) use self::args::{Args, Batch};
+pub use self::options::{DatabaseOptions, MissingFile};
+pub(crate) use self::row::{Row, only};
+pub(crate) use self::sqlite::Sqlite;
+pub use self::statement::in_sqlite;
+pub(crate) use self::statement::{Statement, sql};
+pub(crate) use self::transaction::{Transaction, Work};
+
+/// A database, PostgreSQL or SQLite. Cheap to clone; all clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub(super) engine: Engine,
+    tasks: TaskTracker,
+}
+
+/// Which database it is, and the connections to it.
+#[derive(Debug, Clone)]
+pub(crate) enum Engine {
+    Postgres(PgPool),
+    Sqlite(Arc<Sqlite>),
+}
+
+impl Database {
+    /// Reads the address and gets ready; connections are made when they are needed. `check` says whether it answers.
+    ///
+    /// `postgres://…` as libpq writes it, or `sqlite://path/to/file.db`. An error never shows the address.
+    pub fn connect(url: &SecretString, options: &DatabaseOptions) -> Result<Self, StoreError> {
+        let url = url.expose_secret();
+        let engine = match url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("postgres" | "postgresql") => Engine::Postgres(postgres::pool(url, options)?),
+            Some("sqlite") => Engine::Sqlite(Arc::new(sqlite::open(url, options)?)),
+            _ => {
+                return Err(StoreError::Refused(
+                    "the database address must begin with `postgres://` or `sqlite://`".to_owned(),
+                ));
+            }
+        };
+        Ok(Self {
+            engine,
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Waits for transactions that still run, then closes all connections.
+    pub async fn close(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        match &self.engine {
+            Engine::Postgres(pool) => pool.close().await,
+            Engine::Sqlite(sqlite) => sqlite.close().await,
+        }
+    }
+
+    /// Runs one statement that reads, outside of a transaction.
+    pub(crate) async fn read(
+        &self,
+        statement: &'static Statement,
+        args: Args,
+    ) -> Result<Vec<Row>, StoreError> {
+        match &self.engine {
+            Engine::Postgres(pool) => {
+                let mut connection = pool.acquire().await?;
+                postgres::rows(&mut connection, statement, &args).await
+            }
+            Engine::Sqlite(sqlite) => {
+                let mut connection = sqlite.readers.acquire().await?;
+                sqlite::rows(&mut connection, statement, &args).await
+            }
+        }
+    }
+
+    /// Runs one statement that writes, as a transaction of its own.
+    ///
+    /// On PostgreSQL that is one round trip. On SQLite the file may hold several statements, which share the arguments:
+    /// what one statement with several writing parts does there, they do here one after the other.
+    pub(crate) async fn run(
+        &self,
+        statement: &'static Statement,
+        args: Args,
+    ) -> Result<Vec<Row>, StoreError> {
+        if let Engine::Postgres(pool) = &self.engine {
+            let pool = pool.clone();
+            return self
+                .in_a_task(async move {
+                    let mut connection = pool.acquire().await?;
+                    postgres::rows(&mut connection, statement, &args).await
+                })
+                .await;
+        }
+        self.write(move |transaction| Box::pin(async move { transaction.rows(statement, args).await }))
+            .await
+    }
+
+    /// Runs `work` in a transaction, which commits if it returns `Ok` and is rolled back if not.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
+    {
+        let engine = self.engine.clone();
+        self.in_a_task(async move {
+            let mut transaction = Transaction::begin(&engine).await?;
+            match work(&mut transaction).await {
+                Ok(value) => {
+                    transaction.commit().await?;
+                    Ok(value)
+                }
+                Err(error) => {
+                    transaction.rollback().await;
+                    Err(error)
+                }
+            }
+        })
+        .await
+    }
+
+    /// A number that changes when any connection commits, this program's included; nothing on PostgreSQL.
+    pub(super) async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
+        match &self.engine {
+            Engine::Postgres(_) => Ok(None),
+            Engine::Sqlite(sqlite) => sqlite.data_version().await.map(Some),
+        }
+    }
+
+    pub(super) async fn in_a_task<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        match self.tasks.spawn(work).await {
+            Ok(result) => result,
+            Err(stopped) if stopped.is_cancelled() => Err(StoreError::Unavailable(
+                "the program is ending; whether the transaction was committed is not known".to_owned(),
+            )),
+            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        }
+    }
+}

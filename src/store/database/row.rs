@@ -1,0 +1,91 @@
+//! A row that came back, of either database.
+//!
+//! Each accessor names the type that the store wants; a column that is missing or of another type is a bug in a
+//! statement, so it comes back as [`StoreError::Unexpected`].
+
+use sqlx::postgres::{PgRow, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteRow};
+use sqlx::{Decode, Row as _, Type, TypeInfo as _, ValueRef as _};
+
+use crate::core::time::Timestamp;
+use crate::store::error::StoreError;
+
+/// A row of a result.
+pub(crate) enum Row {
+    Postgres(PgRow),
+    Sqlite(SqliteRow),
+}
+
+impl Row {
+    /// An integer of any width that fits `T`.
+    pub(crate) fn int<T: TryFrom<i64>>(&self, column: &str) -> Result<T, StoreError> {
+        self.opt_int(column)?.ok_or_else(|| null(column))
+    }
+
+    /// An integer or null.
+    pub(crate) fn opt_int<T: TryFrom<i64>>(&self, column: &str) -> Result<Option<T>, StoreError> {
+        let value = match self {
+            Self::Postgres(row) => match row.try_get_raw(column)?.type_info().name() {
+                "INT4" => row.try_get::<Option<i32>, _>(column)?.map(i64::from),
+                _ => row.try_get::<Option<i64>, _>(column)?,
+            },
+            Self::Sqlite(row) => row.try_get(column)?,
+        };
+        let fits = |value| {
+            T::try_from(value)
+                .map_err(|_| StoreError::Unexpected(format!("the column `{column}` holds {value}")))
+        };
+        value.map(fits).transpose()
+    }
+
+    /// A text.
+    pub(crate) fn text(&self, column: &str) -> Result<&str, StoreError> {
+        self.get(column)
+    }
+
+    /// A text or null.
+    pub(crate) fn opt_text(&self, column: &str) -> Result<Option<&str>, StoreError> {
+        self.get(column)
+    }
+
+    /// A time.
+    pub(crate) fn time(&self, column: &str) -> Result<Timestamp, StoreError> {
+        self.get(column)
+    }
+
+    /// A time or null.
+    pub(crate) fn opt_time(&self, column: &str) -> Result<Option<Timestamp>, StoreError> {
+        self.get(column)
+    }
+
+    /// A truth value.
+    pub(crate) fn bool(&self, column: &str) -> Result<bool, StoreError> {
+        self.get(column)
+    }
+
+    /// Bytes or null.
+    pub(crate) fn opt_bytes(&self, column: &str) -> Result<Option<&[u8]>, StoreError> {
+        self.get(column)
+    }
+
+    fn get<'r, T>(&'r self, column: &str) -> Result<T, StoreError>
+    where
+        T: Decode<'r, Postgres> + Type<Postgres> + Decode<'r, Sqlite> + Type<Sqlite>,
+    {
+        Ok(match self {
+            Self::Postgres(row) => row.try_get(column)?,
+            Self::Sqlite(row) => row.try_get(column)?,
+        })
+    }
+}
+
+/// The one row of a statement that always brings one.
+pub(crate) fn only(rows: Vec<Row>) -> Result<Row, StoreError> {
+    rows.into_iter()
+        .next()
+        .ok_or_else(|| StoreError::Unexpected("a statement that always brings a row brought none".to_owned()))
+}
+
+fn null(column: &str) -> StoreError {
+    StoreError::Unexpected(format!("the column `{column}` is null"))
+}

@@ -1,0 +1,86 @@
+//! What an error of the driver means for the caller.
+//!
+//! By class, not by text: PostgreSQL's SQLSTATE, SQLite's primary result code. Nothing of the address gets in.
+
+use sqlx::error::DatabaseError;
+use sqlx::postgres::PgDatabaseError;
+
+use super::StoreError;
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(answer) => of_answer(answer.as_ref()),
+            sqlx::Error::Io(problem) => Self::Unavailable(format!(
+                "no connection ({problem}); check that it runs and can be reached"
+            )),
+            sqlx::Error::Tls(problem) => Self::Unavailable(format!(
+                "no encrypted connection ({problem}); check `sslmode` and the certificate"
+            )),
+            sqlx::Error::PoolTimedOut => Self::Unavailable(
+                "no connection became free in time; it is away, or every connection is in use".to_owned(),
+            ),
+            sqlx::Error::PoolClosed => Self::Unavailable("the program is ending".to_owned()),
+            sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed | sqlx::Error::Protocol(_) => {
+                Self::Unavailable(format!("the connection broke ({error})"))
+            }
+            sqlx::Error::Encode(problem) => Self::Refused(format!("a value cannot be stored: {problem}")),
+            _ => Self::Unexpected(error.to_string()),
+        }
+    }
+}
+
+fn of_answer(answer: &dyn DatabaseError) -> StoreError {
+    let code = answer.code().unwrap_or_default();
+    match answer.try_downcast_ref::<PgDatabaseError>() {
+        Some(answer) => of_sqlstate(&code, answer),
+        // The low byte is the primary result code.
+        None => of_result_code(code.parse::<i32>().unwrap_or(1) & 0xff, answer.message()),
+    }
+}
+
+fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
+    let message = answer.message();
+    let unavailable = |way_out: &str| StoreError::Unavailable(format!("{message}; {way_out}"));
+    match code {
+        // The table or the schema is not there.
+        "42P01" | "3F000" => StoreError::NotMigrated,
+        "25006" => unavailable("it is read-only, perhaps a replica: point the address at the primary"),
+        "40001" | "40P01" => unavailable("another transaction was in the way: try again"),
+        "55P03" => unavailable("another transaction holds a lock for long: see pg_stat_activity"),
+        "57014" => unavailable("the statement ran longer than `statement_timeout`"),
+        "53300" => unavailable("allow it more connections, or lower `max_connections`"),
+        "53100" => unavailable("make room on its disk"),
+        "28P01" | "28000" | "3D000" => unavailable("check user, password and database name in its address"),
+        // 42501 is for lack of a privilege, P0001 for what a trigger of ours refused.
+        "42501" | "P0001" => StoreError::Refused(message.to_owned()),
+        _ => match &code[..2.min(code.len())] {
+            "08" | "25" | "53" | "57" | "58" => unavailable("try again"),
+            "22" | "23" => StoreError::Refused(message.to_owned()),
+            _ => StoreError::Unexpected(format!("{message} (SQLSTATE {code})")),
+        },
+    }
+}
+
+fn of_result_code(code: i32, message: &str) -> StoreError {
+    let unavailable = |way_out: &str| StoreError::Unavailable(format!("{message}; {way_out}"));
+    match code {
+        // SQLITE_ERROR has no finer code for a missing table.
+        1 if message.contains("no such table") => StoreError::NotMigrated,
+        // SQLITE_BUSY, SQLITE_LOCKED
+        5 | 6 => unavailable("another process writes for long: end its transaction"),
+        // SQLITE_READONLY
+        8 => unavailable("the file or its directory is read-only: give this account the right to write"),
+        // SQLITE_IOERR
+        10 => unavailable("the disk has a fault, or is full"),
+        // SQLITE_FULL
+        13 => unavailable("make room on its disk"),
+        // SQLITE_CANTOPEN
+        14 => unavailable("check the path in its address; `aftercommit migrate` makes the file"),
+        // SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH
+        18..=20 => StoreError::Refused(message.to_owned()),
+        // SQLITE_NOTADB
+        26 => StoreError::Refused(format!("{message}: check the path in the database address")),
+        _ => StoreError::Unexpected(format!("{message} (SQLite result code {code})")),
+    }
+}

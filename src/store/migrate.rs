@@ -1,0 +1,189 @@
+//! The schema: bringing it up to date, and saying in a sentence what is wrong with it.
+//!
+//! Migrations are compiled in; which of them a database has had stands in its table `migration`. Several programs may
+//! migrate at once: PostgreSQL holds a lock for it, SQLite one transaction around all.
+
+use std::borrow::Cow;
+
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
+
+use super::database::{Args, Database, Engine, only, sql};
+use super::error::StoreError;
+
+/// The oldest PostgreSQL that its own makers still mend. What the schema needs is in version 13 already.
+const OLDEST_POSTGRES: i64 = 140_000;
+
+/// The migrations of one database, as (version, name, text).
+type Migrations = &'static [(i64, &'static str, &'static str)];
+
+macro_rules! migrations {
+    ($database:literal: $($version:literal $name:literal),+) => {
+        &[$((
+            $version,
+            $name,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/", $database, "/", $name, ".sql")),
+        )),+]
+    };
+}
+
+const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission");
+const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission");
+
+/// The schema version that this program brings.
+pub const SCHEMA_VERSION: i64 = POSTGRES[POSTGRES.len() - 1].0;
+
+impl Database {
+    /// Brings the schema up to date. A database that has no namespace yet gets `namespace`, which goes into every key:
+    /// a fresh random text, or what the configuration says.
+    ///
+    /// Needs a connection of its own to PostgreSQL, not one of a pooler in transaction mode, since it holds a lock.
+    pub async fn migrate(&self, namespace: &str) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Postgres(pool) => {
+                let pool = pool.clone();
+                self.in_a_task(async move {
+                    // Without the time-outs of the pool: a migration may take long, and waits for another that runs.
+                    let mut connection = connect(&pool).await?;
+                    require_version(server_version(&mut connection).await?)?;
+                    migrate_postgres(&mut connection).await?;
+                    Ok(connection.close().await?)
+                })
+                .await?;
+            }
+            Engine::Sqlite(sqlite) => {
+                let writer = sqlite.writer.clone();
+                self.in_a_task(async move {
+                    // The driver has no lock for SQLite; a transaction around the whole is one.
+                    let mut transaction = writer.begin_with("begin immediate").await?;
+                    migrate_sqlite(&mut transaction).await?;
+                    Ok(transaction.commit().await?)
+                })
+                .await?;
+            }
+        }
+        let args = Args::new().text(namespace);
+        self.run(sql!(shared "add_namespace"), args).await?;
+        Ok(())
+    }
+
+    /// The version of the schema, or nothing if there is none.
+    pub async fn schema_version(&self) -> Result<Option<i64>, StoreError> {
+        match self.read(sql!(shared "schema_version"), Args::new()).await {
+            Ok(rows) => only(rows)?.opt_int("version"),
+            Err(StoreError::NotMigrated) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether this program can work with the database: it answers, takes writes, and has the right schema.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Postgres(pool) => {
+                let pool = pool.clone();
+                self.in_a_task(async move {
+                    // Not from the pool, which says no more than that nothing came in time.
+                    let mut connection = connect(&pool).await?;
+                    require_version(server_version(&mut connection).await?)?;
+                    Ok(connection.close().await?)
+                })
+                .await?;
+            }
+            Engine::Sqlite(_) => {}
+        }
+        match self.schema_version().await? {
+            None => return Err(StoreError::NotMigrated),
+            Some(found) if found < SCHEMA_VERSION => {
+                let needed = SCHEMA_VERSION;
+                return Err(StoreError::TooOld { found, needed });
+            }
+            Some(found) if found > SCHEMA_VERSION => {
+                let known = SCHEMA_VERSION;
+                return Err(StoreError::TooNew { found, known });
+            }
+            Some(_) => {}
+        }
+        // A write that changes nothing: a replica, a read-only file or a full disk refuses it.
+        self.run(sql!(shared "try_to_write"), Args::new()).await?;
+        Ok(())
+    }
+}
+
+async fn migrate_postgres(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let mut migrator = migrator(POSTGRES);
+    migrator.create_schema("aftercommit");
+    migrator.dangerous_set_table_name("aftercommit.migration");
+    migrator
+        .run_direct(None, connection, false)
+        .await
+        .map_err(migration_error)
+}
+
+async fn migrate_sqlite(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let mut migrator = migrator(SQLITE);
+    migrator.dangerous_set_table_name("migration");
+    migrator
+        .run_direct(None, connection, false)
+        .await
+        .map_err(migration_error)
+}
+
+fn migrator(migrations: Migrations) -> Migrator {
+    let migration = |&(version, name, text): &(i64, &'static str, &'static str)| {
+        let no_transaction = false;
+        Migration::new(
+            version,
+            Cow::Borrowed(name),
+            MigrationType::Simple,
+            text.into_sql_str(),
+            no_transaction,
+        )
+    };
+    Migrator::with_migrations(migrations.iter().map(migration).collect())
+}
+
+fn migration_error(error: MigrateError) -> StoreError {
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+        MigrateError::VersionMissing(found) => StoreError::TooNew {
+            found,
+            known: SCHEMA_VERSION,
+        },
+        MigrateError::VersionMismatch(version) => StoreError::Refused(format!(
+            "migration {version} of this database is not the one that this program brings; use the program that made it"
+        )),
+        other => StoreError::Unexpected(other.to_string()),
+    }
+}
+
+/// A connection that does not belong to the pool.
+async fn connect(pool: &PgPool) -> Result<PgConnection, StoreError> {
+    let options = pool.connect_options();
+    // Nothing is lost where this future is dropped: no transaction has begun.
+    match tokio::time::timeout(pool.options().get_acquire_timeout(), options.connect()).await {
+        Ok(connected) => Ok(connected?),
+        Err(_) => Err(StoreError::Unavailable(
+            "it does not answer; check host and port in its address".to_owned(),
+        )),
+    }
+}
+
+async fn server_version(connection: &mut PgConnection) -> Result<i64, StoreError> {
+    let version: i32 = sqlx::query_scalar(include_str!("sql/postgres/server_version.sql"))
+        .fetch_one(connection)
+        .await?;
+    Ok(version.into())
+}
+
+fn require_version(found: i64) -> Result<(), StoreError> {
+    if found >= OLDEST_POSTGRES {
+        return Ok(());
+    }
+    Err(StoreError::Refused(format!(
+        "the server is PostgreSQL {}; Aftercommit needs {} or newer",
+        found / 10_000,
+        OLDEST_POSTGRES / 10_000
+    )))
+}

@@ -1,0 +1,43 @@
+//! Pausing a destination: nothing new is begun for it until a person resumes it.
+
+use super::StoreError;
+use super::database::{Args, Database, Transaction, sql};
+
+pub(super) async fn pause(
+    database: &Database,
+    destination: &str,
+    actor: &str,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let [destination, actor, reason] = [destination, actor, reason].map(str::to_owned);
+    database
+        .write(move |transaction| {
+            Box::pin(async move {
+                let args = Args::new().text(&destination).text(&actor).text(&reason);
+                let paused = transaction.execute(sql!(shared "pause"), args).await?;
+                // Who paused it first stays on record, and a repetition says nothing new.
+                if paused > 0 {
+                    audit(transaction, &actor, "pause", &destination, Some(&reason)).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+}
+
+/// Puts on record who changed what and why, in the transaction of the change.
+pub(super) async fn audit(
+    transaction: &mut Transaction,
+    actor: &str,
+    action: &'static str,
+    subject: &str,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    let args = Args::new()
+        .text(actor)
+        .text(action)
+        .text(subject)
+        .opt_text(reason);
+    transaction.execute(sql!(shared "audit"), args).await?;
+    Ok(())
+}

@@ -1,0 +1,8 @@
+-- $1 destination, $2 shard, $3 of how many. What has settled has no slot; it follows from the row key.
+select settled.outbox_id, outbox.topic, outbox.row_key
+from aftercommit.settled
+join aftercommit.outbox on outbox.id = settled.outbox_id
+where settled.destination = $1
+    and settled.state = 'uncertain'
+    and aftercommit.slot_of(outbox.row_key) % $3 = $2
+order by settled.outbox_id

@@ -1,0 +1,1 @@
+delete from aftercommit.relay where beat_at < $1

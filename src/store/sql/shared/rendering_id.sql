@@ -1,0 +1,1 @@
+select id from aftercommit.rendering where digest = $1

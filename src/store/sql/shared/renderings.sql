@@ -1,0 +1,1 @@
+select id, spec from aftercommit.rendering

@@ -1,0 +1,1 @@
+select max(version) as version from aftercommit.migration where success

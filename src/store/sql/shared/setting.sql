@@ -1,0 +1,1 @@
+select value from aftercommit.setting where name = $1

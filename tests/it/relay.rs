@@ -1,0 +1,8 @@
+//! The relay in this process, against real databases and a receiver that can misbehave.
+//!
+//! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
+
+mod faults;
+mod promises;
+mod watched;
+mod world;

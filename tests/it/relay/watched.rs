@@ -1,0 +1,179 @@
+//! A store that tells what it has done, and can lose its answers: what tests wait on in place of sleeping.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use aftercommit::store::{
+    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
+    StoreError, Uncertain,
+};
+use tokio::sync::watch;
+
+/// Passes every verb on, and counts what was recorded.
+pub(super) struct Watched {
+    inner: Arc<dyn Store>,
+    changes: watch::Sender<u64>,
+    /// So many records commit, and then their answer is lost.
+    lose_answers: AtomicU32,
+    /// So many records fail before they reach the database.
+    fail_records: AtomicU32,
+    /// So many heartbeats fail.
+    fail_beats: AtomicU32,
+}
+
+impl Watched {
+    pub(super) fn over(inner: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            changes: watch::channel(0).0,
+            lose_answers: AtomicU32::new(0),
+            fail_records: AtomicU32::new(0),
+            fail_beats: AtomicU32::new(0),
+        })
+    }
+
+    /// Hears of every record, lease and chore that has been done from now on.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub(super) fn lose_answers(&self, count: u32) {
+        self.lose_answers.store(count, Ordering::SeqCst);
+    }
+
+    pub(super) fn fail_records(&self, count: u32) {
+        self.fail_records.store(count, Ordering::SeqCst);
+    }
+
+    pub(super) fn fail_beats(&self, count: u32) {
+        self.fail_beats.store(count, Ordering::SeqCst);
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+}
+
+/// Whether a fault that is counted in `left` strikes now.
+fn strikes(left: &AtomicU32) -> bool {
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+        .is_ok()
+}
+
+fn away() -> StoreError {
+    StoreError::Unavailable("the test says so".to_owned())
+}
+
+#[async_trait::async_trait]
+impl Store for Watched {
+    async fn beat(&self, relay: &RelayId, lease_ttl: Duration) -> Result<Beat, StoreError> {
+        if strikes(&self.fail_beats) {
+            self.changed();
+            return Err(away());
+        }
+        self.inner.beat(relay, lease_ttl).await
+    }
+
+    async fn leases(&self, lease_ttl: Duration) -> Result<Vec<LeaseRow>, StoreError> {
+        self.inner.leases(lease_ttl).await
+    }
+
+    async fn acquire(
+        &self,
+        shard: &Shard,
+        relay: &RelayId,
+        ttl: Duration,
+    ) -> Result<Option<Lease>, StoreError> {
+        let lease = self.inner.acquire(shard, relay, ttl).await;
+        self.changed();
+        lease
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        let released = self.inner.release(lease).await;
+        self.changed();
+        released
+    }
+
+    async fn leave(&self, relay: &RelayId) -> Result<(), StoreError> {
+        self.inner.leave(relay).await
+    }
+
+    async fn orphans(&self, lease: &Lease) -> Result<Vec<Orphan>, StoreError> {
+        self.inner.orphans(lease).await
+    }
+
+    async fn fetch(&self, shard: &Shard, after: i64, limits: FetchLimits) -> Result<Fetched, StoreError> {
+        self.inner.fetch(shard, after, limits).await
+    }
+
+    async fn owed_ids(
+        &self,
+        shard: &Shard,
+        after: i64,
+        upto: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.inner.owed_ids(shard, after, upto, limit).await
+    }
+
+    async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError> {
+        self.inner.load(shard, ids, limits).await
+    }
+
+    async fn uncertain(&self, shard: &Shard) -> Result<Vec<Uncertain>, StoreError> {
+        self.inner.uncertain(shard).await
+    }
+
+    async fn record(&self, record: Arc<Record>) -> Result<Recorded, StoreError> {
+        if strikes(&self.fail_records) {
+            return Err(away());
+        }
+        let recorded = self.inner.record(record).await;
+        self.changed();
+        if recorded.is_ok() && strikes(&self.lose_answers) {
+            return Err(away());
+        }
+        recorded
+    }
+
+    async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError> {
+        self.inner.keep_rendering(spec).await
+    }
+
+    async fn renderings(&self) -> Result<HashMap<i64, String>, StoreError> {
+        self.inner.renderings().await
+    }
+
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+        self.inner.cancel_requests(shard).await
+    }
+
+    async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError> {
+        let paused = self.inner.pause(destination, actor, reason).await;
+        self.changed();
+        paused
+    }
+
+    async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {
+        let routed = self.inner.route_unrouted(limit).await;
+        self.changed();
+        routed
+    }
+
+    async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError> {
+        let advanced = self.inner.advance_replays(limit).await;
+        self.changed();
+        advanced
+    }
+
+    async fn namespace(&self) -> Result<String, StoreError> {
+        self.inner.namespace().await
+    }
+
+    async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
+        self.inner.change_mark().await
+    }
+}

@@ -1,0 +1,259 @@
+//! A pipeline, a database, a relay and a receiver, and the words to speak of them.
+//!
+//! Nothing here sleeps: a story waits for what the store or the receiver says it has done. When a story ends, `finish`
+//! checks what must hold after every story: no request without an attempt on record, one body under each key, one
+//! place for each delivery.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aftercommit::clock::{Clock, SystemClock};
+use aftercommit::config::Config;
+use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
+use aftercommit::relay::{Context, Destinations, Relay, Wakeup, assemble};
+use aftercommit::store::{RelayId, SqlStore, Store};
+use uuid::Uuid;
+
+use super::watched::Watched;
+use crate::store::world::World as Base;
+pub(super) use crate::store::world::{Backend, on_both};
+
+/// What one test plays with.
+pub(super) struct World {
+    pub(super) base: Base,
+    pub(super) store: Arc<Watched>,
+    pub(super) receiver: Receiver,
+    clock: Arc<dyn Clock>,
+}
+
+/// A relay that runs in this process.
+pub(super) struct Running {
+    pub(super) relay: Relay,
+    pub(super) id: RelayId,
+}
+
+/// The destination `hook` takes customers (state) and orders (events). `{more}` is the story's own.
+const CONFIG: &str = r#"
+[relay]
+heartbeat = "200ms"
+lease_ttl = "4s"
+poll_busy = "2ms"
+poll_idle = "20ms"
+shutdown_grace = "5s"
+[topics.customers]
+kind = "state"
+[topics.orders]
+kind = "event"
+[destinations.hook]
+type = "webhook"
+url = "{url}"
+topics = ["customers", "orders"]
+allow_http = true
+allow_networks = ["127.0.0.0/8"]
+timeout = "1s"
+connect_timeout = "1s"
+secrets = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]
+"#;
+
+/// Retries that a test need not wait for.
+pub(super) const SWIFT: &str = r#"
+[destinations.hook.retry]
+first = "1ms"
+max_delay = "5ms"
+"#;
+
+impl World {
+    /// A world in which `hook` is configured as always, and `more` besides.
+    pub(super) async fn with(backend: Backend, more: &str) -> Self {
+        // `AFTERCOMMIT_LOG=debug` shows what the relay says; a second story of the same process has it already.
+        let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
+        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_test_writer().try_init();
+        let base = Base::migrated(backend).await;
+        let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
+        let store = Watched::over(Arc::new(SqlStore::new(base.database.clone())));
+        let world = Self {
+            base,
+            store,
+            receiver,
+            clock: Arc::new(SystemClock::start()),
+        };
+        world.apply(more).await;
+        world
+    }
+
+    /// The configuration with `more` added to it.
+    pub(super) fn config(&self, more: &str) -> Config {
+        let text = CONFIG.replace("{url}", &self.receiver.url()) + more;
+        Config::parse(
+            &text,
+            &aftercommit::config::System::beside(std::path::Path::new(".")),
+        )
+        .unwrap_or_else(|faults| panic!("{faults}"))
+    }
+
+    /// Writes topics and routes as a configuration says.
+    pub(super) async fn apply(&self, more: &str) {
+        let config = self.config(more);
+        for (name, topic) in &config.topics {
+            let kind = topic.kind;
+            self.base.execute(&format!("insert into aftercommit.topic (name, kind, max_payload_bytes) values ('{name}', '{kind}', 1048576) on conflict do nothing")).await;
+        }
+        for (name, destination) in &config.destinations {
+            for topic in &destination.topics {
+                self.base.execute(&format!("insert into aftercommit.route (topic, destination) values ('{topic}', '{name}') on conflict do nothing")).await;
+            }
+        }
+    }
+
+    pub(super) fn destinations(&self, more: &str) -> Destinations {
+        assemble::destinations(&self.config(more), &self.clock).unwrap()
+    }
+
+    /// Starts a relay; several may run at once.
+    pub(super) async fn relay(&self, more: &str) -> Running {
+        let id = RelayId(Uuid::new_v4());
+        let context = Context {
+            relay: id,
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            namespace: self.store.namespace().await.unwrap().into(),
+            limits: self.config(more).relay,
+            wakeup: Wakeup::new(),
+            seed: 7,
+        };
+        Running {
+            relay: Relay::start(context, self.destinations(more)),
+            id,
+        }
+    }
+
+    /// A pipeline commits one version of a customer.
+    pub(super) async fn customer(&self, row_key: &str, row_version: i64, payload: &str) {
+        self.base
+            .execute(&format!(
+                "insert into aftercommit.outbox (topic, row_key, row_version, op, payload)
+                 values ('customers', '{row_key}', {row_version}, 'upsert', '{payload}')"
+            ))
+            .await;
+    }
+
+    /// A pipeline commits so many orders, `order-1` first, each with the row key `key(number)`, in one transaction.
+    pub(super) async fn orders(&self, count: i64, key: impl Fn(i64) -> String) {
+        let rows: Vec<String> = (1..=count)
+            .map(|number| {
+                format!(
+                    "('orders', '{}', {number}, 'event', '{{\"order\":{number}}}')",
+                    key(number)
+                )
+            })
+            .collect();
+        let rows = rows.join(", ");
+        self.base
+            .execute(&format!(
+                "insert into aftercommit.outbox (topic, row_key, row_version, op, payload) values {rows}"
+            ))
+            .await;
+    }
+
+    /// How many deliveries are in each state.
+    pub(super) async fn states(&self) -> BTreeMap<String, i64> {
+        let mut states = BTreeMap::new();
+        for state in aftercommit::core::delivery::STATES {
+            let count = format!("select count(*) from aftercommit.delivery where state = '{state}'");
+            let count = self.base.number(&count).await;
+            if count > 0 {
+                states.insert(state.to_string(), count);
+            }
+        }
+        states
+    }
+
+    /// Waits until deliveries are in these states and in no others.
+    pub(super) async fn until(&self, wanted: &[(&str, i64)]) {
+        let wanted: BTreeMap<String, i64> = wanted
+            .iter()
+            .map(|(state, count)| ((*state).to_owned(), *count))
+            .collect();
+        let mut changes = self.store.changes();
+        let mut seen = self.states().await;
+        while seen != wanted {
+            let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+            assert!(
+                heard.is_ok(),
+                "waited for {wanted:?}, and nothing has happened for a minute: {seen:?}"
+            );
+            seen = self.states().await;
+        }
+    }
+
+    /// Waits until a query brings this number.
+    pub(super) async fn until_number(&self, sql: &str, wanted: i64) {
+        let mut changes = self.store.changes();
+        let mut seen = self.base.number(sql).await;
+        while seen != wanted {
+            let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+            assert!(
+                heard.is_ok(),
+                "waited for {wanted}, and nothing has happened for a minute: {sql}: {seen}"
+            );
+            seen = self.base.number(sql).await;
+        }
+    }
+
+    /// The payloads that took effect, in their order.
+    pub(super) fn effects(&self) -> Vec<String> {
+        let effects = self.receiver.effects();
+        effects
+            .iter()
+            .map(|one| String::from_utf8(one.body.clone().unwrap()).unwrap())
+            .collect()
+    }
+
+    /// Ends the story: everything is quiet, and what must always hold does.
+    pub(super) async fn finish(self, relays: impl IntoIterator<Item = Running>) {
+        for running in relays {
+            running.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+        }
+        self.check().await;
+        self.receiver.shutdown().await.unwrap();
+    }
+
+    /// What must hold at any time at which no relay is at work.
+    pub(super) async fn check(&self) {
+        let requests = i64::try_from(self.receiver.counts().requests).unwrap();
+        let attempts = self.base.number("select count(*) from aftercommit.attempt").await;
+        assert!(
+            requests <= attempts,
+            "{requests} requests, but only {attempts} attempts on record"
+        );
+        assert_eq!(
+            self.base
+                .number("select count(*) from aftercommit.dispatch")
+                .await,
+            0,
+            "dispatches are left open"
+        );
+        let twice = "select count(*) from aftercommit.owed join aftercommit.settled
+            on owed.outbox_id = settled.outbox_id and owed.destination = settled.destination";
+        assert_eq!(
+            self.base.number(twice).await,
+            0,
+            "a delivery stands in two places"
+        );
+        let mut bodies: HashMap<String, (String, Vec<u8>)> = HashMap::new();
+        for request in self.receiver.requests() {
+            let key = request.key.clone().expect("every request carries a key");
+            let sent = (request.method.clone(), request.body.clone().unwrap());
+            let first = bodies.entry(key).or_insert_with(|| sent.clone());
+            assert_eq!(*first, sent, "one key, one method, one body");
+        }
+        let claimed = "select count(*) from aftercommit.settled where state = 'delivered'";
+        let accepted = "select count(*) from (select distinct outbox_id, destination from aftercommit.attempt
+            where outcome = 'accepted') as accepted";
+        assert!(
+            self.base.number(claimed).await <= self.base.number(accepted).await,
+            "claimed without an acceptance"
+        );
+    }
+}
