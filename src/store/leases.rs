@@ -20,7 +20,7 @@ pub(super) async fn beat(database: &Database, relay: RelayId, ttl: Duration) -> 
                 say_alive(transaction, relay).await?;
                 let now = now(transaction).await?;
                 forget_relays(transaction, before(now, FORGET_AFTER)).await?;
-                let live = live_relays(transaction, before(now, ttl)).await?;
+                let live = live_relays(transaction, relay, before(now, ttl)).await?;
                 Ok(Beat { now, live })
             })
         })
@@ -113,9 +113,10 @@ async fn forget_relays(transaction: &mut Transaction, silent_since: Timestamp) -
 
 async fn live_relays(
     transaction: &mut Transaction,
+    me: RelayId,
     alive_after: Timestamp,
 ) -> Result<Vec<RelayId>, StoreError> {
-    let args = Args::new().time(alive_after);
+    let args = Args::new().time(alive_after).text(&id(me));
     let rows = transaction.rows(sql!(shared "live_relays"), args).await?;
     let mut live = Vec::with_capacity(rows.len());
     for row in &rows {

@@ -51,7 +51,8 @@ pub trait Store: Send + Sync {
     /// Every lease row, with whether its owner has been heard of within `lease_ttl`.
     async fn leases(&self, lease_ttl: Duration) -> Result<Vec<types::LeaseRow>, StoreError>;
 
-    /// Takes the lease of `shard` if nobody holds it, or its owner has been silent for `lease_ttl`.
+    /// Takes the lease of `shard` if nobody holds it, or its owner has been silent for `lease_ttl`; but not while
+    /// somebody holds a lease from when the destination was divided into another number of shards.
     ///
     /// No two relays ever hold the same shard under one epoch: the epoch grows with each change of hands. A relay that
     /// holds the lease already gets it again, under a new epoch.
@@ -89,6 +90,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Vec<i64>, StoreError>;
 
     /// The owed deliveries of `ids`, whole; those that are no longer owed are left out. Ascending.
+    ///
+    /// Where `limits` cut it short, nothing is said of ids above the last that came.
     async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError>;
 
     /// Deliveries of the shard that are `uncertain`: they hold their row key.
@@ -123,6 +126,7 @@ pub trait Store: Send + Sync {
     /// The name that goes into every key.
     async fn namespace(&self) -> Result<String, StoreError>;
 
-    /// A number that changes when somebody else committed, if the database can say so cheaply (SQLite), else `None`.
+    /// A number that changes when somebody committed, this program included, if the database can say so cheaply
+    /// (SQLite), else `None`.
     async fn change_mark(&self) -> Result<Option<i64>, StoreError>;
 }

@@ -58,82 +58,64 @@ fn settlements(settle: &[Settlement]) -> Batch {
     let mut settle: Vec<&Settlement> = settle.iter().collect();
     settle.sort_by_key(|settlement| settlement.outbox_id);
     let each = || settle.iter().copied();
-    let attempts = || settle.iter().map(|settlement| settlement.attempt.as_ref());
     let batch = Batch::new()
-        .ints("outbox_id", each().map(|settlement| settlement.outbox_id))
-        .ints(
-            "key_epoch",
-            each().map(|settlement| i64::from(settlement.key_epoch)),
-        )
-        .ints(
-            "attempts_before",
-            each().map(|settlement| i64::from(settlement.attempts_before)),
-        )
-        .texts("kind", each().map(|settlement| kind(&settlement.kind)))
+        .ints("outbox_id", each().map(|it| it.outbox_id))
+        .ints("key_epoch", each().map(|it| i64::from(it.key_epoch)))
+        .ints("attempts_before", each().map(|it| i64::from(it.attempts_before)))
+        .texts("kind", each().map(|it| kind(&it.kind)))
         .texts(
             "state",
-            each().map(|settlement| reason(settlement).map(|reason| reason.state().as_str())),
+            each().map(|it| reason(it).map(|reason| reason.state().as_str())),
         )
-        .texts(
-            "reason",
-            each().map(|settlement| reason(settlement).map(Reason::as_str)),
-        )
+        .texts("reason", each().map(|it| reason(it).map(Reason::as_str)))
         .ints("after_us", each().map(after_us))
         .ints("excused", each().map(excused))
         .times("unknown_since", each().map(unknown_since));
-    ended_attempts(batch, attempts)
+    let attempts: Vec<Option<&EndedAttempt>> = each().map(|it| it.attempt.as_ref()).collect();
+    ended_attempts(batch, &attempts)
 }
 
-fn ended_attempts<'a, I>(batch: Batch, attempts: impl Fn() -> I) -> Batch
-where
-    I: Iterator<Item = Option<&'a EndedAttempt>>,
-{
-    let reports = || attempts().map(|attempt| attempt.map(|attempt| &attempt.report));
+/// The columns of the attempts: all null for a settlement without one.
+fn ended_attempts(batch: Batch, attempts: &[Option<&EndedAttempt>]) -> Batch {
+    let details: Vec<_> = of_each(attempts, |it| it.report.detail.as_deref().map(without_nul)).collect();
+    let excerpts: Vec<_> = of_each(attempts, |it| it.report.excerpt.as_deref().map(without_nul)).collect();
     batch
-        .ints(
-            "number",
-            attempts().map(|attempt| attempt.map(|attempt| i64::from(attempt.number))),
-        )
-        .times(
-            "started_at",
-            attempts().map(|attempt| attempt.map(|attempt| attempt.started_at)),
-        )
-        .ints(
-            "rendering",
-            attempts().map(|attempt| attempt.map(|attempt| attempt.rendering)),
-        )
-        .texts(
-            "key",
-            attempts().map(|attempt| attempt.and_then(|attempt| attempt.key.as_deref())),
-        )
+        .ints("number", of_each(attempts, |it| Some(i64::from(it.number))))
+        .times("started_at", of_each(attempts, |it| Some(it.started_at)))
+        .ints("rendering", of_each(attempts, |it| Some(it.rendering)))
+        .texts("key", of_each(attempts, |it| it.key.as_deref()))
         .texts(
             "outcome",
-            reports().map(|report| report.map(|report| report.outcome.as_str())),
+            of_each(attempts, |it| Some(it.report.outcome.as_str())),
         )
         .ints(
             "http_status",
-            reports().map(|report| report.and_then(|report| report.http_status).map(i64::from)),
+            of_each(attempts, |it| it.report.http_status.map(i64::from)),
         )
         .ints(
             "duration_us",
-            reports().map(|report| report.map(|report| micros(report.duration))),
+            of_each(attempts, |it| Some(micros(it.report.duration))),
         )
         .bytes(
             "body_digest",
-            reports().map(|report| {
-                report
-                    .and_then(|report| report.body_digest.as_ref())
-                    .map(<[u8; 32]>::as_slice)
+            of_each(attempts, |it| {
+                it.report.body_digest.as_ref().map(<[u8; 32]>::as_slice)
             }),
         )
-        .texts(
-            "detail",
-            reports().map(|report| report.and_then(|report| report.detail.as_deref())),
-        )
-        .texts(
-            "excerpt",
-            reports().map(|report| report.and_then(|report| report.excerpt.as_deref())),
-        )
+        .texts("detail", details.iter().map(Option::as_deref))
+        .texts("excerpt", excerpts.iter().map(Option::as_deref))
+}
+
+/// PostgreSQL takes no NUL in a text, and a receiver may answer with one: it must not keep the outcome off the record.
+fn without_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+fn of_each<'a, T>(
+    attempts: &[Option<&'a EndedAttempt>],
+    read: impl Fn(&'a EndedAttempt) -> Option<T>,
+) -> impl Iterator<Item = Option<T>> {
+    attempts.iter().map(move |attempt| attempt.and_then(&read))
 }
 
 /// The word of the statement. A success is told from other ends, since it alone needs no lease.

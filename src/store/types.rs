@@ -225,7 +225,7 @@ pub enum SettlementKind {
     SupersedeUncertain,
 }
 
-/// One transaction of a dispatcher.
+/// One transaction of a dispatcher. No delivery stands in both `begin` and `settle`, and none twice in either.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The lease it is made under.

@@ -1,5 +1,16 @@
 //! What the store promises, on PostgreSQL and on SQLite: each story is written once and runs on both.
 
 mod door;
+mod draft;
+mod dropped;
+mod fetching;
+mod leases;
+mod outbox;
+mod plans;
+mod recording;
+mod routes;
+mod shards;
 mod statements;
+mod takeover;
+mod together;
 pub(crate) mod world;

@@ -1,8 +1,10 @@
 -- $1 destination, $2 shard, $3 of how many, $4 after this outbox id, $5 rows at most, $6 bytes of payload at most
 --
 -- The window is cut before the shard is looked at: its cost is bounded, and all up to its end has been read. A payload
--- outside of its row is read only when it comes along: its size is known without reading it, as it is stored
--- (compressed, so never more than it is), and that bounds how many are read to know how long they are.
+-- outside of its row is read only when it comes along: its size as it is stored (compressed, so never more than it is)
+-- is known without reading it, and bounds how many are read to know how long they are.
+--
+-- `offset 0` keeps the planner from turning a look-up by key around, however few rows it believes the table to have.
 with state as materialized (
     select exists (
         select 1 from aftercommit.destination_state where destination = $1 and paused_at is not null
@@ -16,26 +18,29 @@ seen as materialized (
     limit $5
 ),
 mine as materialized (
-    select outbox.*, sum(pg_column_size(payload)) over (order by id) - pg_column_size(payload) as stored_before
+    select
+        seen.*, topic, row_key, row_version, generation, op, payload, headers, created_at,
+        sum(pg_column_size(payload)) over (order by outbox_id) - pg_column_size(payload) as stored_before
     from seen
-    join aftercommit.outbox on outbox.id = seen.outbox_id
+    cross join lateral (select * from aftercommit.outbox where outbox.id = seen.outbox_id offset 0) as outbox
     where seen.slot % $3 = $2
 ),
 measured as materialized (
     select
-        id, topic, row_key, row_version, generation, op, payload::text as payload, headers::text as headers, created_at,
-        sum(octet_length(payload::text)) over (order by id) as bytes,
-        row_number() over (order by id) as place
+        outbox_id, attempts, excused, key_epoch, due_at, owed_at, unknown_since, cancel_at, rendering,
+        topic, row_key, row_version, generation, op, payload::text as payload, headers::text as headers, created_at,
+        sum(octet_length(payload::text)) over (order by outbox_id) as bytes,
+        row_number() over (order by outbox_id) as place
     from mine
     where stored_before < $6
 ),
 brought as materialized (
     select * from measured where bytes <= $6 or place = 1
 ),
-reach as (
+reach as materialized (
     select
         (select count(*) from brought) < (select count(*) from mine) as cut,
-        (select max(id) from brought) as last_brought,
+        (select max(outbox_id) from brought) as last_brought,
         (select max(outbox_id) from seen) as last_seen,
         (select count(*) from seen) as seen
 )
@@ -43,11 +48,8 @@ select
     now() as now, state.paused,
     case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $4) end as upto,
     reach.cut or reach.seen >= $5 as more,
-    seen.outbox_id, seen.attempts, seen.excused, seen.key_epoch, seen.due_at, seen.owed_at, seen.unknown_since,
-    seen.cancel_at, seen.rendering,
-    brought.topic, brought.row_key, brought.row_version, brought.generation, brought.op, brought.payload, brought.headers,
-    brought.created_at
+    brought.*
 from state
 cross join reach
-left join (brought join seen on seen.outbox_id = brought.id) on true
-order by seen.outbox_id
+left join brought on true
+order by brought.outbox_id

@@ -1,14 +1,16 @@
--- $1 destination, $2 shard, $3 of how many, $4 outbox ids, $5 rows at most, $6 bytes of payload at most; how it is cut, see `fetch`
+-- $1 destination, $2 shard, $3 of how many, $4 outbox ids, $5 rows at most, $6 bytes of payload at most
+--
+-- How it is cut, and what `offset 0` is for, see `fetch`.
 with mine as materialized (
     select
-        owed.outbox_id, attempts, excused, key_epoch, due_at, owed_at, unknown_since, cancel_at, rendering,
-        topic, row_key, row_version, generation, op, payload, headers, created_at,
+        owed.*, topic, row_key, row_version, generation, op, payload, headers, created_at,
         sum(pg_column_size(payload)) over (order by outbox_id) - pg_column_size(payload) as stored_before
     from unnest($4::bigint[]) as wanted (id)
-    join aftercommit.owed on owed.destination = $1 and owed.outbox_id = wanted.id
-    join aftercommit.outbox on outbox.id = wanted.id
-    where owed.slot % $3 = $2
-    order by owed.outbox_id
+    cross join lateral (
+        select * from aftercommit.owed where destination = $1 and outbox_id = wanted.id and slot % $3 = $2 offset 0
+    ) as owed
+    cross join lateral (select * from aftercommit.outbox where outbox.id = wanted.id offset 0) as outbox
+    order by outbox_id
     limit $5
 ),
 measured as materialized (

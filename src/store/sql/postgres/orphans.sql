@@ -5,20 +5,20 @@
 select
     dispatch.relay, dispatch.sequence, dispatch.at, dispatch.rendering as dispatch_rendering,
     entry.outbox_id, entry.attempt, entry.key_epoch,
-    owed.excused, owed.owed_at, owed.unknown_since, owed.cancel_at, owed.rendering
+    entry.excused, entry.owed_at, entry.unknown_since, entry.cancel_at, entry.rendering
 from aftercommit.dispatch
-left join (
-    lateral (
-        select (value ->> 0)::bigint as outbox_id, (value ->> 1)::integer as attempt, (value ->> 2)::integer as key_epoch
-        from json_array_elements(dispatch.entries)
-    ) as entry
-    join aftercommit.owed
-        on owed.destination = $1
-        and owed.outbox_id = entry.outbox_id
-        and owed.attempts = entry.attempt - 1
-        and owed.key_epoch = entry.key_epoch
+left join lateral (
+    select
+        owed.outbox_id, owed.attempts + 1 as attempt, owed.key_epoch, owed.excused, owed.owed_at, owed.unknown_since,
+        owed.cancel_at, owed.rendering
+    from json_array_elements(dispatch.entries)
+    cross join lateral (
+        select * from aftercommit.owed where destination = $1 and outbox_id = (value ->> 0)::bigint offset 0
+    ) as owed
+    where owed.attempts = (value ->> 1)::integer - 1
+        and owed.key_epoch = (value ->> 2)::integer
         and owed.slot % $3 = $2
-) on true
+) as entry on true
 where dispatch.destination = $1
     and (dispatch.shards <> $3 or (dispatch.shard = $2 and dispatch.epoch < $4))
 order by dispatch.at, dispatch.relay, dispatch.sequence, entry.outbox_id

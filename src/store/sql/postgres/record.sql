@@ -4,6 +4,11 @@
 --
 -- One statement, so one round trip and one transaction. All its parts read the same snapshot; what each part changes, it
 -- checks again under the lock of the row. No delivery stands in two parts.
+--
+-- The tables go from empty to millions of rows while a plan lives, so every look-up must be by key, from the settlements
+-- to the table and never the other way round, whatever the planner believes. For a join, `offset 0` keeps it from
+-- turning the look-up round. A delete or an update cannot have that: there the key is compared with what the settlement
+-- says, as the one member of a list, which can serve as a condition of the index only in the right direction.
 with held as materialized (
     -- The lock makes the fence: who takes the lease over waits for this record, and then sees all that it wrote. The
     -- owner is the only one who locks the row, and nobody reads past a version of it: nothing piles up.
@@ -16,7 +21,7 @@ paused as materialized (
 ),
 settlement as materialized (
     -- A success is a fact, whoever reports it. Everything else needs the lease.
-    select *
+    select given.*, array[$1] as destinations, array[outbox_id] as outbox_ids, 'uncertain' as superseded_state
     from unnest(
         $12::bigint[], $13::integer[], $14::integer[], $15::text[], $16::text[], $17::text[], $18::bigint[],
         $19::integer[], $20::timestamptz[], $21::integer[], $22::timestamptz[], $23::bigint[], $24::text[], $25::text[],
@@ -50,7 +55,7 @@ attempted as (
 -- Of two settles at once, the delete lets one through. A success under an old key is no answer to what is owed now.
 ended as (
     delete from aftercommit.owed using settlement
-    where owed.destination = $1
+    where owed.destination = any (settlement.destinations)
         and owed.outbox_id = settlement.outbox_id
         and owed.key_epoch = settlement.key_epoch
         and (
@@ -82,7 +87,7 @@ retried as (
         rendering = coalesce(owed.rendering, settlement.rendering)
     from settlement
     where settlement.kind = 'retry'
-        and owed.destination = $1
+        and owed.destination = any (settlement.destinations)
         and owed.outbox_id = settlement.outbox_id
         and owed.key_epoch = settlement.key_epoch
         and owed.attempts = settlement.attempts_before
@@ -92,19 +97,22 @@ superseded as (
     update aftercommit.settled set state = 'superseded', reason = 'newer_version', at = now()
     from settlement
     where settlement.kind = 'supersede'
-        and settled.outbox_id = settlement.outbox_id
-        and settled.destination = $1
-        and settled.state = 'uncertain'
+        and settled.outbox_id = any (settlement.outbox_ids)
+        and settled.destination = any (settlement.destinations)
+        and settled.state = settlement.superseded_state
 ),
 finished as (
     delete from aftercommit.dispatch using unnest($31::text[], $32::bigint[]) as given (relay, sequence)
-    where dispatch.relay = given.relay
+    where dispatch.relay = any (array[given.relay])
         and dispatch.sequence = given.sequence
         and exists (select from held)
         -- One from when the destination was divided otherwise can hold entries of several shards: the last one ends it.
         and (dispatch.shards = $3 or not exists (
-            select from json_array_elements(dispatch.entries)
-            join aftercommit.owed on owed.destination = $1 and owed.outbox_id = (value ->> 0)::bigint
+            select
+            from json_array_elements(dispatch.entries)
+            cross join lateral (
+                select * from aftercommit.owed where destination = $1 and outbox_id = (value ->> 0)::bigint offset 0
+            ) as owed
             where owed.attempts = (value ->> 1)::integer - 1
                 and owed.key_epoch = (value ->> 2)::integer
                 and owed.slot % $3 <> $2
@@ -113,7 +121,9 @@ finished as (
 begun as materialized (
     select entry.*
     from unnest($9::bigint[], $10::integer[], $11::integer[]) as entry (outbox_id, attempt, key_epoch)
-    join aftercommit.owed on owed.destination = $1 and owed.outbox_id = entry.outbox_id
+    cross join lateral (
+        select * from aftercommit.owed where destination = $1 and outbox_id = entry.outbox_id offset 0
+    ) as owed
     where owed.attempts = entry.attempt - 1
         and owed.key_epoch = entry.key_epoch
         and owed.slot % $3 = $2

@@ -1,1 +1,1 @@
-select id from aftercommit.relay where beat_at > $1 order by id
+select id from aftercommit.relay where beat_at > $1 or id = $2 order by id

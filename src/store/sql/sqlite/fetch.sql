@@ -17,7 +17,7 @@ measured as materialized (
         sum(octet_length(payload)) over (order by id) as bytes,
         row_number() over (order by id) as place
     from seen
-    join outbox on outbox.id = seen.outbox_id
+    cross join outbox on outbox.id = seen.outbox_id
     where seen.slot % $3 = $2
 ),
 brought as materialized (
@@ -40,5 +40,5 @@ select
     outbox.created_at
 from state
 cross join reach
-left join (brought join seen on seen.outbox_id = brought.id join outbox on outbox.id = brought.id) on true
+left join (brought cross join seen on seen.outbox_id = brought.id cross join outbox on outbox.id = brought.id) on true
 order by seen.outbox_id

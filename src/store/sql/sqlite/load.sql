@@ -2,7 +2,7 @@
 with mine as materialized (
     select owed.*
     from json_each($4) as wanted
-    join owed on owed.destination = $1 and owed.outbox_id = wanted.value
+    cross join owed on owed.destination = $1 and owed.outbox_id = wanted.value
     where owed.slot % $3 = $2
     order by owed.outbox_id
     limit $5
@@ -13,13 +13,13 @@ measured as materialized (
         sum(octet_length(payload)) over (order by id) as bytes,
         row_number() over (order by id) as place
     from mine
-    join outbox on outbox.id = mine.outbox_id
+    cross join outbox on outbox.id = mine.outbox_id
 )
 select
     mine.outbox_id, attempts, excused, key_epoch, due_at, owed_at, unknown_since, cancel_at, rendering,
     topic, row_key, row_version, generation, op, payload, headers, created_at
 from measured
-join mine on mine.outbox_id = measured.id
-join outbox on outbox.id = measured.id
+cross join mine on mine.outbox_id = measured.id
+cross join outbox on outbox.id = measured.id
 where bytes <= $6 or place = 1
 order by mine.outbox_id

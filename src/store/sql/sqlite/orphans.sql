@@ -12,8 +12,8 @@ matching as (
         value ->> 0 as outbox_id, value ->> 1 as attempt, value ->> 2 as key_epoch,
         owed.excused, owed.owed_at, owed.unknown_since, owed.cancel_at, owed.rendering
     from abandoned
-    join json_each(abandoned.entries)
-    join owed
+    cross join json_each(abandoned.entries)
+    cross join owed
         on owed.destination = $1
         and owed.outbox_id = value ->> 0
         and owed.attempts = (value ->> 1) - 1

@@ -4,6 +4,7 @@
 --
 -- What the statement for PostgreSQL does in its parts, one after the other, in one transaction. Why each part is so, is
 -- said there. Each part picks its settlements anew: those it may carry out, and of those the ones of its kind.
+-- `cross join` is how SQLite is told to look up by key from left to right.
 
 -- An attempt that ended is history, whatever has become of its delivery. Only what was unknown can be known better.
 insert into attempt (
@@ -35,7 +36,7 @@ select
     owed.outbox_id, $1, value ->> 'state', value ->> 'reason', max(owed.attempts, coalesce(value ->> 'number', 0)),
     owed.key_epoch, coalesce(owed.rendering, value ->> 'rendering')
 from json_each($10)
-join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id' and owed.key_epoch = value ->> 'key_epoch'
+cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id' and owed.key_epoch = value ->> 'key_epoch'
 where value ->> 'kind' = 'success'
     or (
         value ->> 'kind' = 'end'
@@ -57,7 +58,7 @@ where destination = $1
     and outbox_id in (
         select owed.outbox_id
         from json_each($10)
-        join owed
+        cross join owed
             on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id' and owed.key_epoch = value ->> 'key_epoch'
         where value ->> 'kind' = 'success'
             or (
@@ -68,26 +69,27 @@ where destination = $1
             )
     );
 
+-- From the settlements to the table, never the other way round: a condition that names $1 itself would invite that.
+with given as materialized (select $1 as destination, value from json_each($10) where value ->> 'kind' = 'retry')
 update owed set
     attempts = coalesce(value ->> 'number', attempts),
     excused = excused + (value ->> 'excused'),
     due_at = now() + (value ->> 'after_us'),
     unknown_since = coalesce(unknown_since, value ->> 'unknown_since'),
     rendering = coalesce(rendering, value ->> 'rendering')
-from json_each($10)
-where value ->> 'kind' = 'retry'
-    and destination = $1
+from given
+where owed.destination = given.destination
     and outbox_id = value ->> 'outbox_id'
     and key_epoch = value ->> 'key_epoch'
     and attempts = value ->> 'attempts_before'
     and slot % $3 = $2
     and exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5);
 
+with given as materialized (select $1 as destination, value from json_each($10) where value ->> 'kind' = 'supersede')
 update settled set state = 'superseded', reason = 'newer_version', at = now()
-from json_each($10)
-where value ->> 'kind' = 'supersede'
-    and outbox_id = value ->> 'outbox_id'
-    and destination = $1
+from given
+where outbox_id = value ->> 'outbox_id'
+    and settled.destination = given.destination
     and state = 'uncertain'
     and exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5);
 
@@ -97,7 +99,7 @@ where (relay, sequence) in (select value ->> 'relay', value ->> 'sequence' from 
     -- One from when the destination was divided otherwise can hold entries of several shards: the last one ends it.
     and (shards = $3 or not exists (
         select 1 from json_each(dispatch.entries)
-        join owed on owed.destination = $1 and owed.outbox_id = value ->> 0
+        cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 0
         where owed.attempts = (value ->> 1) - 1 and owed.key_epoch = value ->> 2 and owed.slot % $3 <> $2
     ));
 
@@ -108,7 +110,7 @@ select
         json_array(value ->> 'outbox_id', value ->> 'attempt', value ->> 'key_epoch') order by owed.outbox_id
     )
 from json_each($9)
-join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
+cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
 where attempts = (value ->> 'attempt') - 1
     and key_epoch = value ->> 'key_epoch'
     and slot % $3 = $2
@@ -126,7 +128,7 @@ select
         -- The same choice as above.
         select json_group_array(owed.outbox_id order by owed.outbox_id)
         from json_each($9)
-        join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
+        cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
         where attempts = (value ->> 'attempt') - 1
             and key_epoch = value ->> 'key_epoch'
             and slot % $3 = $2

@@ -1,0 +1,152 @@
+//! Reading what is owed: windows, limits, what is left out.
+
+use aftercommit::core::decide::CancelRequest;
+use aftercommit::store::{FetchLimits, Store as _};
+
+use super::draft::under;
+use super::world::{Backend, LIMITS, World, event, hook, on_both, relay, shard};
+
+on_both! {
+    async fn what_was_committed_is_owed_as_it_was_written(backend: Backend) {
+        let world = World::routed(backend).await;
+        let mut row = event("7");
+        row.row_version = Some(5);
+        row.payload = r#"{"b": 1.50,  "a": "é"}"#.to_owned();
+        row.headers = Some(r#"{"traceparent":"00-1"}"#.to_owned());
+        world.commit_rows(&[row.clone()]).await;
+
+        let fetched = world.owed().await;
+        let owed = &fetched.owed[0];
+        assert_eq!(&*owed.row.row.topic, "orders");
+        assert_eq!(&*owed.row.row.row_key, "7");
+        assert_eq!(owed.row.row_version, Some(5));
+        assert_eq!(owed.row.generation, 1);
+        assert_eq!(owed.row.op, row.op);
+        assert_eq!(&*owed.row.payload, row.payload);
+        assert_eq!(owed.row.headers.as_deref(), row.headers.as_deref());
+        assert_eq!((owed.attempts, owed.excused, owed.key_epoch), (0, 0, 0));
+        assert_eq!((owed.unknown_since, owed.cancel, owed.rendering), (None, CancelRequest::None, None));
+        assert_eq!(owed.due_at, owed.owed_at);
+        assert!(owed.due_at <= fetched.now && owed.row.created_at <= fetched.now);
+    }
+
+    async fn nothing_owed_still_tells_the_time(backend: Backend) {
+        let world = World::routed(backend).await;
+        let fetched = world.store.fetch(&hook(), 41, LIMITS).await.unwrap();
+        assert!(fetched.owed.is_empty() && !fetched.more && !fetched.paused);
+        assert_eq!(fetched.upto, 41);
+        assert!(fetched.now.as_micros() > 1_700_000_000_000_000);
+    }
+
+    async fn a_window_ends_where_the_next_begins(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(7).await;
+        let limits = FetchLimits { rows: 3, ..LIMITS };
+        let (mut after, mut seen) = (0, vec![]);
+        loop {
+            let fetched = world.store.fetch(&hook(), after, limits).await.unwrap();
+            seen.extend(fetched.owed.iter().map(|owed| owed.row.id));
+            after = fetched.upto;
+            if !fetched.more {
+                break;
+            }
+        }
+        assert_eq!(seen, [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    async fn bytes_are_cut_before_the_limit_is_passed(backend: Backend) {
+        let world = World::routed(backend).await;
+        // Compressible, so that what is stored is far smaller than what it is.
+        let rows: Vec<_> = [10_000, 40_000, 40_000, 200_000, 10]
+            .iter()
+            .enumerate()
+            .map(|(number, length)| {
+                let mut row = event(&number.to_string());
+                row.payload = format!("\"{}\"", "x".repeat(length - 2));
+                row
+            })
+            .collect();
+        world.commit_rows(&rows).await;
+        let limits = FetchLimits { bytes: 60_000, ..LIMITS };
+        let (mut after, mut windows) = (0, vec![]);
+        loop {
+            let fetched = world.store.fetch(&hook(), after, limits).await.unwrap();
+            windows.push(fetched.owed.iter().map(|owed| owed.row.id).collect::<Vec<_>>());
+            after = fetched.upto;
+            if !fetched.more {
+                break;
+            }
+        }
+        assert_eq!(windows, [vec![1, 2], vec![3], vec![4], vec![5]]);
+
+        let loaded = world.store.load(&hook(), &[1, 2, 3], limits).await.unwrap();
+        assert_eq!(loaded.len(), 2, "what is loaded is cut in the same way");
+    }
+
+    async fn a_paused_destination_reads_nothing(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit(&["7"]).await;
+        world.store.pause("hook", "relay", "the receiver is gone").await.unwrap();
+        world.store.pause("hook", "somebody", "again").await.unwrap();
+        let fetched = world.owed().await;
+        assert!(fetched.paused && fetched.owed.is_empty() && !fetched.more);
+        assert_eq!(fetched.upto, 0);
+        let who = "select paused_by || ': ' || pause_reason from aftercommit.destination_state";
+        assert_eq!(world.text(who).await.unwrap(), "relay: the receiver is gone", "who paused first stays on record");
+        assert_eq!(world.number("select count(*) from aftercommit.audit where action = 'pause'").await, 1);
+    }
+
+    async fn a_sweep_sees_ids_within_its_bounds_in_order(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(9).await;
+        assert_eq!(world.store.owed_ids(&hook(), 2, 7, 100).await.unwrap(), [3, 4, 5, 6, 7]);
+        assert_eq!(world.store.owed_ids(&hook(), 2, 7, 2).await.unwrap(), [3, 4]);
+    }
+
+    async fn what_is_no_longer_owed_is_not_loaded(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(4).await;
+        let lease = world.lease(relay(1)).await;
+        under(&lease).success(2, 1).commit(&world.store).await;
+        let loaded = world.store.load(&hook(), &[4, 2, 1, 99], LIMITS).await.unwrap();
+        assert_eq!(loaded.iter().map(|owed| owed.row.id).collect::<Vec<_>>(), [1, 4]);
+        assert_eq!(&*loaded[0].row.payload, r#"{"key":"0000000"}"#);
+        let first = FetchLimits { rows: 1, ..LIMITS };
+        assert_eq!(world.store.load(&hook(), &[4, 1], first).await.unwrap()[0].row.id, 1);
+    }
+
+    async fn cancel_requests_are_found(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(3).await;
+        assert!(world.store.cancel_requests(&hook()).await.unwrap().is_empty());
+        world.execute("update aftercommit.owed set cancel_at = now() where outbox_id in (1, 3)").await;
+        assert_eq!(world.store.cancel_requests(&hook()).await.unwrap(), [1, 3]);
+        assert!(world.store.cancel_requests(&shard("hook", 1, 2)).await.unwrap().len() < 3);
+        let cancel: Vec<_> = world.owed().await.owed.iter().map(|owed| owed.cancel).collect();
+        assert_eq!(cancel, [CancelRequest::Requested, CancelRequest::None, CancelRequest::Requested]);
+    }
+
+    async fn a_change_is_noticed_where_that_is_cheap(backend: Backend) {
+        let world = World::routed(backend).await;
+        let before = world.store.change_mark().await.unwrap();
+        assert_eq!(world.store.change_mark().await.unwrap(), before);
+        world.commit(&["7"]).await;
+        let after = world.store.change_mark().await.unwrap();
+        match backend {
+            Backend::Postgres => assert_eq!((before, after), (None, None)),
+            Backend::Sqlite => assert!(before.is_some() && after != before, "{before:?} {after:?}"),
+        }
+    }
+
+    async fn a_rendering_is_kept_once(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let one = world.store.keep_rendering("one").await.unwrap();
+        let two = world.store.keep_rendering("two").await.unwrap();
+        assert_ne!(one, two);
+        assert_eq!(world.store.keep_rendering("one").await.unwrap(), one);
+        let kept = world.store.renderings().await.unwrap();
+        assert_eq!(kept.len(), 2);
+        assert_eq!(kept[&two], "two");
+        assert_eq!(world.store.namespace().await.unwrap(), "test");
+    }
+}

@@ -1,0 +1,69 @@
+//! The way in from Rust.
+
+use aftercommit::core::row::Op;
+use aftercommit::store::{Admission, Enqueued, StoreError};
+
+use super::world::{Backend, End, FetchedIds as _, World, event, on_both, upsert};
+
+on_both! {
+    async fn a_row_is_admitted_once(backend: Backend) {
+        let world = World::routed(backend).await;
+        let first = world.enqueue(&event("7"), End::Commit).await.unwrap();
+        let again = world.enqueue(&event("7"), End::Commit).await.unwrap();
+        assert_eq!((first, again), (Admission::Admitted { id: 1 }, Admission::Unchanged));
+        assert_eq!(world.owed().await.owed.len(), 1);
+    }
+
+    async fn a_row_of_a_transaction_that_is_rolled_back_was_never_there(backend: Backend) {
+        let world = World::routed(backend).await;
+        let admission = world.enqueue(&event("7"), End::Rollback).await.unwrap();
+        assert!(matches!(admission, Admission::Admitted { .. }));
+        assert!(world.owed().await.owed.is_empty());
+        let admission = world.enqueue(&event("7"), End::Commit).await.unwrap();
+        assert!(matches!(admission, Admission::Admitted { .. }), "it is not known as written");
+    }
+
+    async fn what_the_outbox_does_not_take_is_refused_with_the_reason(backend: Backend) {
+        let world = World::routed(backend).await;
+        let mut row = event("7");
+        row.payload = "{".to_owned();
+        let error = world.enqueue(&row, End::Rollback).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Refused(message) if message.to_lowercase().contains("json")), "{error}");
+
+        row.payload = "1".to_owned();
+        row.op = Op::Upsert;
+        let error = world.enqueue(&row, End::Rollback).await.unwrap_err();
+        assert!(error.to_string().contains("event topic"), "the way out is named: {error}");
+    }
+
+    async fn many_rows_are_counted_and_keep_the_order_of_their_key(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let mut rows: Vec<_> = (0..2_500).map(|number| upsert(&format!("{:04}", number % 1_250), number, &number.to_string())).collect();
+        rows.push(upsert("0000", 1, "\"stale\""));
+        let counted = world.commit_rows(&rows).await;
+        assert_eq!(counted, Enqueued { admitted: 2_500, unchanged: 1 });
+        let inverted = "select count(*) from aftercommit.outbox as one
+            join aftercommit.outbox as other on other.topic = one.topic and other.row_key = one.row_key
+            where one.row_version < other.row_version and one.id > other.id";
+        assert_eq!(world.number(inverted).await, 0);
+        assert_eq!(world.commit_rows(&rows).await, Enqueued { admitted: 0, unchanged: 2_501 });
+    }
+
+    async fn large_rows_go_in_several_statements(backend: Backend) {
+        let world = World::routed(backend).await;
+        let rows: Vec<_> = (0..12)
+            .map(|number| {
+                let mut row = event(&number.to_string());
+                row.payload = format!("\"{number}{}\"", "x".repeat(1_000_000));
+                row
+            })
+            .collect();
+        assert_eq!(world.commit_rows(&rows).await, Enqueued { admitted: 12, unchanged: 0 });
+        assert_eq!(world.owed().await.ids().len(), 12);
+    }
+
+    async fn no_rows_are_no_statement(backend: Backend) {
+        let world = World::migrated(backend).await;
+        assert_eq!(world.commit_rows(&[]).await, Enqueued::default());
+    }
+}
