@@ -11,7 +11,11 @@
 //! attempt row each, fences; the database syncs each commit to disk.
 
 #[path = "../tests/it/postgres/mod.rs"]
-#[expect(dead_code, reason = "the tests use what this benchmark does not")]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the tests use what this benchmark does not"
+)]
 mod postgres;
 
 mod drain {

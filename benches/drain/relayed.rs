@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use aftercommit::clock::{Clock, SystemClock};
 use aftercommit::config::{Config, System};
-use aftercommit::relay::{Context, Relay, Wakeup, assemble};
-use aftercommit::store::{Database, DatabaseOptions, MissingFile, RelayId, SqlStore, Store};
+use aftercommit::relay::{Relay, assemble};
+use aftercommit::store::{Database, DatabaseOptions, MissingFile, SqlStore};
 use secrecy::SecretString;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
@@ -65,15 +65,7 @@ pub async fn run(
     fill(backend, &url, rows, bytes).await?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let context = Context {
-        relay: RelayId(uuid::Uuid::new_v4()),
-        store: Arc::new(store.clone()),
-        clock: clock.clone(),
-        namespace: store.namespace().await?.into(),
-        limits: config.relay.clone(),
-        wakeup: Wakeup::new(),
-        seed: 1,
-    };
+    let context = assemble::context(Arc::new(store.clone()), &config, clock.clone()).await?;
     let mut others = vec![receiver.pid()];
     if backend == Backend::Postgres {
         others.push(postmaster(&url).await?);
