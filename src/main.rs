@@ -1,3 +1,7 @@
 //! The `aftercommit` command. Everything it does stands in the library; see `cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    aftercommit::cli::main()
+}

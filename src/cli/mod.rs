@@ -1,1 +1,120 @@
-//! The command line, one file a verb.
+//! The command line: one file a verb.
+//!
+//! A verb reads its options, asks the floors below, and prints. What is decided is decided there. Errors travel up to
+//! `exit`, which knows the exit code of each.
+
+mod apply;
+mod config;
+mod database;
+mod demo;
+mod enqueue;
+mod exit;
+mod init;
+mod key;
+mod migrate;
+mod mock;
+mod output;
+mod progress;
+mod reload;
+mod run;
+mod settings;
+mod signals;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tokio::runtime::Builder;
+
+pub use exit::Exit;
+
+use exit::EXIT_CODES;
+use settings::Settings;
+
+/// Tells the outside world what your pipeline has committed, exactly once in effect
+#[derive(Parser)]
+#[command(name = "aftercommit", version, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// See it work: pipeline, relay and a receiver that misbehaves, in one process
+    #[command(
+        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
+    )]
+    Demo(demo::Demo),
+
+    /// Write a commented configuration to start with
+    #[command(after_help = "Example:\n  aftercommit init")]
+    Init(init::Init),
+
+    /// Make the tables, or bring them up to date
+    #[command(after_help = "Example:\n  aftercommit migrate --database postgres://me@host/base")]
+    Migrate(migrate::Migrate),
+
+    /// Put topics and routes of the configuration into the database
+    #[command(
+        after_help = "Examples:\n  aftercommit apply\n  aftercommit apply --backfill customers:crm newest"
+    )]
+    Apply(apply::Apply),
+
+    /// Deliver what is committed, until the process is asked to end
+    #[command(
+        after_help = "SIGHUP reads the configuration again; SIGTERM and SIGINT end after what is in flight, a second one at once.\n\n\
+                            Example:\n  aftercommit run --config /etc/aftercommit.toml"
+    )]
+    Run(run::Run),
+
+    /// Put rows from NDJSON or CSV into the outbox, all in one transaction
+    #[command(
+        after_help = "Examples:\n  aftercommit enqueue --topic customers --key id --version updated_at customers.ndjson\n  \
+                      psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"
+    )]
+    Enqueue(enqueue::Enqueue),
+
+    /// Run a receiver to try with
+    Mock(mock::Mock),
+
+    /// Print the configuration in effect, or every option with its default
+    #[command(after_help = "Examples:\n  aftercommit config\n  aftercommit config --defaults")]
+    Config(config::ConfigVerb),
+
+    /// Print canonical form, row hash and idempotency key of a row
+    #[command(
+        after_help = "Example:\n  aftercommit key --namespace prod --destination crm --topic customers --row-key 42 \\\n      --op upsert --version u:-,g:1 --payload '{\"id\": 42}'"
+    )]
+    Key(key::KeyVerb),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let Cli { settings, verb } = Cli::parse();
+    let outcome = Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(run(verb, &settings)));
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => exit::report(&error).into(),
+    }
+}
+
+async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Demo(verb) => demo::run(&verb, settings).await,
+        Verb::Init(verb) => init::run(&verb, settings),
+        Verb::Migrate(verb) => migrate::run(&verb, settings).await,
+        Verb::Apply(verb) => apply::run(&verb, settings).await,
+        Verb::Run(verb) => run::run(&verb, settings).await,
+        Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
+        Verb::Mock(verb) => mock::run(verb).await,
+        Verb::Config(verb) => config::run(&verb, settings),
+        Verb::Key(verb) => key::run(verb),
+    }
+}

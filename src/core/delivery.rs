@@ -28,7 +28,8 @@ pub enum State {
 }
 
 /// Why a delivery left `pending`, in a word that scripts can filter by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The receiver took it.
     Accepted,
@@ -151,6 +152,23 @@ impl FromStr for State {
                 what: "state",
                 word: word.to_owned(),
                 known: "pending, delivered, dead, uncertain, superseded, cancelled",
+            })
+    }
+}
+
+impl FromStr for Reason {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        REASONS
+            .into_iter()
+            .map(|(reason, _)| reason)
+            .find(|reason| reason.as_str() == word)
+            .ok_or(UnknownWord {
+                what: "reason",
+                word: word.to_owned(),
+                known: "accepted, refused, stored_failure, attempts_exhausted, age_exhausted, not_canonical, \
+                        not_renderable, outcome_unknown, window_passed, newer_version, operator",
             })
     }
 }

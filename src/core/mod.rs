@@ -7,7 +7,7 @@ pub mod canonical;
 pub mod decide;
 pub mod delivery;
 pub mod header_rule;
-mod hex;
+pub(crate) mod hex;
 pub mod key;
 pub mod outcome;
 pub mod policy;

@@ -3,6 +3,7 @@
 //! Only a type and its arithmetic; no clock is read here.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Microseconds since 1970-01-01T00:00:00Z, by the database's clock unless said otherwise.
@@ -53,5 +54,41 @@ impl fmt::Display for Timestamp {
 impl serde::Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// A text that names no point in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no point in time; write it as RFC 3339 says, for example `2026-11-29T18:05:37Z`")]
+pub struct NoTime(String);
+
+impl FromStr for Timestamp {
+    type Err = NoTime;
+
+    /// RFC 3339 with any offset; what is finer than a microsecond is cut off.
+    fn from_str(text: &str) -> Result<Self, NoTime> {
+        text.parse::<jiff::Timestamp>()
+            .map(|time| Self(time.as_microsecond()))
+            .map_err(|_| NoTime(text.to_owned()))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_as_it_is_written() {
+        let time = Timestamp::from_micros(1_796_000_000_123_456);
+        assert_eq!(time.to_string().parse(), Ok(time));
+        assert_eq!("1970-01-01T01:00:00+01:00".parse(), Ok(Timestamp::from_micros(0)));
+        assert!("yesterday".parse::<Timestamp>().is_err());
     }
 }

@@ -1,44 +1,72 @@
-//! From a configuration to what a relay needs: destinations that can send, and the plan that the store applies.
+//! From a configuration to what a relay is made of: the database's options, destinations, and the shared context.
 //!
-//! The only place where a kind of receiver in the configuration becomes a `Destination`.
+//! The one place that joins them, for the daemon, the demo, tests and benchmarks. Nothing is started here.
 
 use std::sync::Arc;
 
-use super::{Active, Destinations};
-use crate::clock::Clock;
-use crate::config::{Config, DestinationConfig, ReceiverConfig};
-use crate::destination::Destination;
-use crate::destination::webhook::{Webhook, WebhookError};
-use crate::store::{Plan, Route};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-/// A destination that is configured but cannot be made.
+use super::{Active, Context, Destinations, Wakeup, reconnect};
+use crate::clock::Clock;
+use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::destination::webhook::{Webhook, WebhookError};
+use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
+
+/// A destination that cannot be made, though its configuration could be read.
 #[derive(Debug, thiserror::Error)]
-#[error("destination `{name}`: {why}")]
+#[error("destination `{name}`: {source}")]
 pub struct AssembleError {
-    /// Its name.
+    /// The destination.
     pub name: String,
     /// What is wrong with it.
-    #[source]
-    pub why: WebhookError,
+    pub source: WebhookError,
+}
+
+/// How the database is reached.
+pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
+    DatabaseOptions {
+        max_connections: config.max_connections,
+        statement_timeout: config.statement_timeout,
+        ..DatabaseOptions::default()
+    }
 }
 
 /// Every destination of `config`, ready to send.
 pub fn destinations(config: &Config, clock: &Arc<dyn Clock>) -> Result<Destinations, AssembleError> {
-    let ready = config.destinations.iter().map(|(name, destination)| {
-        let active = active(name, destination, clock).map_err(|why| AssembleError {
-            name: name.clone(),
-            why,
-        })?;
-        Ok((Arc::from(name.as_str()), Arc::new(active)))
-    });
-    ready.collect()
+    let make = |(name, config): (&String, &DestinationConfig)| {
+        Ok((Arc::from(name.as_str()), Arc::new(active(name, config, clock)?)))
+    };
+    config.destinations.iter().map(make).collect()
 }
 
-fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Result<Active, WebhookError> {
+/// The destinations of `new`; those that `old` has alike keep their connections.
+pub fn changed_destinations(
+    running: &Destinations,
+    old: &Config,
+    new: &Config,
+    clock: &Arc<dyn Clock>,
+) -> Result<Destinations, AssembleError> {
+    let mut changed = Destinations::new();
+    for (name, config) in &new.destinations {
+        let same = old.destinations.get(name).is_some_and(|old| !old.differs(config));
+        let active = match running.get_key_value(name.as_str()) {
+            Some((_, active)) if same => Arc::clone(active),
+            _ => Arc::new(active(name, config, clock)?),
+        };
+        changed.insert(Arc::from(name.as_str()), active);
+    }
+    Ok(changed)
+}
+
+fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Result<Active, AssembleError> {
     let ReceiverConfig::Webhook(webhook) = &config.receiver;
-    let destination: Arc<dyn Destination> = Arc::new(Webhook::new(name, webhook, clock.clone())?);
+    let destination = Webhook::new(name, webhook, Arc::clone(clock)).map_err(|source| AssembleError {
+        name: name.to_owned(),
+        source,
+    })?;
     Ok(Active {
-        destination,
+        destination: Arc::new(destination),
         policy: config.policy.clone(),
         order: config.order,
         concurrency: usize::try_from(config.concurrency).unwrap_or(usize::MAX),
@@ -47,27 +75,55 @@ fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Res
     })
 }
 
-/// The topics and routes of `config`.
+/// What every part of a new relay shares. It has a fresh id, from which its jitter follows too.
+pub async fn context(
+    store: Arc<dyn Store>,
+    config: &Config,
+    clock: Arc<dyn Clock>,
+) -> Result<Context, StoreError> {
+    let relay = RelayId(Uuid::new_v4());
+    let namespace = match &config.database.namespace {
+        Some(namespace) => namespace.clone(),
+        None => store.namespace().await?,
+    };
+    Ok(Context {
+        relay,
+        store,
+        clock,
+        namespace: namespace.into(),
+        limits: config.relay.clone(),
+        wakeup: Wakeup::new(),
+        seed: relay.0.as_u64_pair().0,
+    })
+}
+
+/// What `config` says about the database: topics, routes, limits.
 pub fn plan(config: &Config) -> Plan {
-    let topics = config
-        .topics
-        .iter()
-        .map(|(name, topic)| (name.clone(), topic.kind))
-        .collect();
-    let routes = config
-        .destinations
-        .iter()
-        .flat_map(|(name, destination)| {
-            destination.topics.iter().map(|topic| Route {
-                topic: topic.clone(),
-                destination: name.clone(),
-            })
+    let topics = config.topics.iter();
+    let routes = config.destinations.iter().flat_map(|(destination, config)| {
+        config.topics.iter().map(|topic| Route {
+            topic: topic.clone(),
+            destination: destination.clone(),
         })
-        .collect();
+    });
     Plan {
-        topics,
-        routes,
+        topics: topics.map(|(name, topic)| (name.clone(), topic.kind)).collect(),
+        routes: routes.collect(),
         max_payload_bytes: config.database.max_payload_bytes,
         namespace: config.database.namespace.clone(),
     }
+}
+
+/// Waits until the database answers and has the right schema, saying each time why not, and applies the plan.
+/// `None` if `abort` was cancelled first.
+pub async fn prepare(
+    store: &SqlStore,
+    plan: &Plan,
+    abort: &CancellationToken,
+) -> Option<Result<Applied, StoreError>> {
+    reconnect::retrying("start", abort, || async {
+        store.database().check().await?;
+        store.apply(plan.clone()).await
+    })
+    .await
 }

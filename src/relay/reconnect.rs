@@ -46,7 +46,7 @@ where
         },
         |error: StoreError, wait: Duration| {
             let retry_in_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            tracing::warn!(%error, what, retry_in_ms, "the database did not answer; trying again");
+            tracing::warn!(%error, what, retry_in_ms, "the database cannot serve this yet; trying again");
         },
     );
     tokio::select! {

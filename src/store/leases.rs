@@ -101,7 +101,7 @@ async fn say_alive(transaction: &mut Transaction, relay: RelayId) -> Result<(), 
     Ok(())
 }
 
-async fn now(transaction: &mut Transaction) -> Result<Timestamp, StoreError> {
+pub(super) async fn now(transaction: &mut Transaction) -> Result<Timestamp, StoreError> {
     only(transaction.rows(sql!(shared "now"), Args::new()).await?)?.time("now")
 }
 
@@ -168,7 +168,7 @@ fn lease_row(row: &Row, ttl: Duration) -> Result<LeaseRow, StoreError> {
     })
 }
 
-fn before(now: Timestamp, span: Duration) -> Timestamp {
+pub(super) fn before(now: Timestamp, span: Duration) -> Timestamp {
     let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
     Timestamp::from_micros(now.as_micros().saturating_sub(micros))
 }

@@ -3,6 +3,7 @@
 //! [`Store`] is the contract; `SqlStore` keeps it on PostgreSQL and on SQLite, and one conformance suite runs on both.
 //! Nothing above this floor speaks SQL, and nothing here decides what becomes of a delivery: `core::decide` does.
 
+pub mod admin;
 mod apply;
 pub mod database;
 pub mod error;

@@ -7,7 +7,7 @@ use sqlx::postgres::{PgConnection, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::StoreError;
-use super::database::{Args, Batch, Row, Statement, only, postgres, sql, sqlite};
+use super::database::{Args, Batch, Row, Statement, Transaction, only, postgres, sql, sqlite};
 use crate::core::row::NewRow;
 
 /// Rows that travel in one statement at most.
@@ -146,6 +146,15 @@ impl<'c> From<&'c mut sqlx::Transaction<'_, Postgres>> for OutboxConnection<'c> 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Sqlite>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Sqlite>) -> Self {
         Self::Sqlite(transaction)
+    }
+}
+
+impl<'c> From<&'c mut Transaction> for OutboxConnection<'c> {
+    fn from(transaction: &'c mut Transaction) -> Self {
+        match transaction {
+            Transaction::Postgres(transaction) => Self::Postgres(transaction),
+            Transaction::Sqlite(transaction) => Self::Sqlite(transaction),
+        }
     }
 }
 

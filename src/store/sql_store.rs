@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use super::database::Database;
 use super::{
     Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain, fetch, leases, orphans, pauses, record, rendering, settings, unrouted,
+    StoreError, Uncertain, admin, fetch, leases, orphans, pauses, record, rendering, settings, unrouted,
 };
 
 /// The store on PostgreSQL and on SQLite. Cheap to clone.
@@ -109,8 +109,8 @@ impl Store for SqlStore {
         unrouted::route(&self.database, limit).await
     }
 
-    async fn advance_replays(&self, _limit: u32) -> Result<u64, StoreError> {
-        Ok(0)
+    async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError> {
+        admin::advance_replays(&self.database, limit).await
     }
 
     async fn namespace(&self) -> Result<String, StoreError> {

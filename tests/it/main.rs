@@ -3,6 +3,7 @@
 // What helps a test is test code too, and may unwrap.
 #![cfg(test)]
 
+mod admin;
 mod admission;
 mod postgres;
 mod relay;

@@ -1,0 +1,60 @@
+//! Deliveries: lists of them, one of them, and cancelling it.
+
+use axum::extract::State;
+use axum::http::Uri;
+use axum::{Extension, Json};
+
+use super::query::{FILTER, Query, filter};
+use super::reply::{Because, Body, PathParts, Reply};
+use super::server::Remote;
+use super::state::{AdminState, act};
+use crate::store::admin::{AdminError, Cancelled, DeliveryDetail, DeliveryId, Page, PageSize, Selection};
+
+pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Page> {
+    let known: Vec<&str> = FILTER.into_iter().chain(["after", "limit"]).collect();
+    let query = Query::read(&uri, &known)?;
+    let size = query
+        .one("limit")?
+        .map(PageSize::new)
+        .transpose()?
+        .unwrap_or_default();
+    let page = state
+        .store
+        .deliveries(&filter(&query)?, query.one("after")?, size)
+        .await?;
+    Ok(Json(page))
+}
+
+pub(super) async fn show(
+    State(state): State<AdminState>,
+    PathParts((outbox_id, destination)): PathParts<(i64, String)>,
+) -> Reply<DeliveryDetail> {
+    let id = DeliveryId {
+        outbox_id,
+        destination,
+    };
+    Ok(Json(state.store.delivery(&id).await?))
+}
+
+pub(super) async fn cancel(
+    State(state): State<AdminState>,
+    Extension(remote): Extension<Remote>,
+    PathParts((outbox_id, destination)): PathParts<(i64, String)>,
+    Body(because): Body<Because>,
+) -> Reply<Cancelled> {
+    let (id, act) = (
+        DeliveryId {
+            outbox_id,
+            destination,
+        },
+        act(remote, &because.reason)?,
+    );
+    let done = state
+        .store
+        .cancel(&Selection::Ids(vec![id.clone()]), &act)
+        .await?;
+    if done == Cancelled::default() {
+        return Err(AdminError::UnknownDelivery(id).into());
+    }
+    Ok(Json(done))
+}

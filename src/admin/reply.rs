@@ -1,0 +1,42 @@
+//! What handlers take and give: JSON both ways, and every refusal a problem document.
+
+use axum::Json;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use super::problem::Problem;
+
+/// What a handler answers.
+pub(super) type Reply<T> = Result<Json<T>, Problem>;
+
+/// A body in JSON.
+pub(super) struct Body<T>(pub(super) T);
+
+/// The variable parts of a path.
+pub(super) struct PathParts<T>(pub(super) T);
+
+/// The body of a request that changes something and needs no more than a reason.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Because {
+    pub(super) reason: String,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Json(body) = Json::from_request(request, state).await?;
+        Ok(Self(body))
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParts<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(values) = Path::from_request_parts(parts, state).await?;
+        Ok(Self(values))
+    }
+}

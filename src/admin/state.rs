@@ -1,0 +1,52 @@
+//! What every handler shares.
+
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use tokio::sync::watch;
+
+use crate::store::RelayId;
+use crate::store::admin::{Act, AdminError, AdminStore};
+
+use super::server::Remote;
+
+/// What the configuration says, and a reload can change.
+#[derive(Debug, Clone, Default)]
+pub struct AdminSettings {
+    /// What `Authorization: Bearer` must carry; without it nothing below `/v1` is answered.
+    pub token: Option<SecretString>,
+    /// The names of the destinations.
+    pub destinations: Vec<String>,
+}
+
+/// What every handler shares. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct AdminState {
+    pub(super) store: AdminStore,
+    pub(super) relay: RelayId,
+    settings: watch::Receiver<Arc<AdminSettings>>,
+}
+
+impl AdminState {
+    pub(super) fn new(
+        store: AdminStore,
+        relay: RelayId,
+        settings: watch::Receiver<Arc<AdminSettings>>,
+    ) -> Self {
+        Self {
+            store,
+            relay,
+            settings,
+        }
+    }
+
+    /// The settings as they are now.
+    pub(super) fn settings(&self) -> Arc<AdminSettings> {
+        Arc::clone(&self.settings.borrow())
+    }
+}
+
+/// What somebody at `remote` does, for the audit.
+pub(super) fn act(remote: Remote, reason: &str) -> Result<Act, AdminError> {
+    Act::new(&format!("api {}", remote.0.ip()), reason)
+}

@@ -1,0 +1,21 @@
+//! The database that a verb works on.
+
+use super::settings::Settings;
+use crate::config::Config;
+use crate::relay::assemble;
+use crate::store::{Database, MissingFile, SqlStore, StoreError};
+
+/// The configuration, and the database that it names, checked: it answers and has the right schema.
+pub(super) async fn open(settings: &Settings) -> anyhow::Result<(Config, SqlStore)> {
+    let config = settings.read()?;
+    let database = connect(&config, MissingFile::Refuse)?;
+    database.check().await?;
+    Ok((config, SqlStore::new(database)))
+}
+
+/// The database that the configuration names; nothing is asked of it yet.
+pub(super) fn connect(config: &Config, missing_file: MissingFile) -> Result<Database, StoreError> {
+    let mut options = assemble::database_options(&config.database);
+    options.missing_file = missing_file;
+    Database::connect(&config.database.url, &options)
+}

@@ -1,0 +1,89 @@
+//! Where the demo runs: a SQLite file of its own, or a PostgreSQL database that holds nothing but demos.
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::cli::exit::Problem;
+use crate::store::{Database, DatabaseOptions, MissingFile, SqlStore, Store as _, StoreError};
+
+/// The namespace of a database in which demos run: how the demo knows its own.
+const NAMESPACE: &str = "aftercommit-demo";
+
+/// A migrated database for the demo.
+pub(super) struct Place {
+    pub(super) store: SqlStore,
+    pub(super) url: SecretString,
+    /// For people; shows no password.
+    pub(super) name: &'static str,
+    // Last, since fields are dropped in order: the file goes after its connections.
+    _folder: Option<Folder>,
+}
+
+impl Place {
+    /// A new SQLite file, gone with the place; or the database at `url`, if it is empty or an earlier demo's.
+    pub(super) async fn prepare(url: Option<&SecretString>) -> anyhow::Result<Self> {
+        let (url, name, folder) = if let Some(url) = url {
+            (url.clone(), "the database that you named", None)
+        } else {
+            let folder = Folder::new()?;
+            let url = format!("sqlite://{}", folder.0.join("demo.db").display());
+            (
+                SecretString::from(url),
+                "a SQLite file that is gone afterwards",
+                Some(folder),
+            )
+        };
+        let options = DatabaseOptions {
+            missing_file: MissingFile::Create,
+            ..DatabaseOptions::default()
+        };
+        let database = Database::connect(&url, &options)?;
+        let store = SqlStore::new(database);
+        let foreign = || {
+            Problem::BadInput(
+                "the database holds an outbox that is not the demo's; name an empty database, for example one that \
+                 `createdb` has just made"
+                    .to_owned(),
+            )
+        };
+        match store.namespace().await {
+            Ok(namespace) if namespace == NAMESPACE => {}
+            Ok(_) => return Err(foreign().into()),
+            // It is empty, or does not exist yet: `migrate` makes it, or says why not.
+            Err(StoreError::NotMigrated | StoreError::Unavailable(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        store.database().migrate(NAMESPACE).await?;
+        // Somebody else may have migrated it in between.
+        if store.namespace().await? != NAMESPACE {
+            return Err(foreign().into());
+        }
+        Ok(Self {
+            store,
+            url,
+            name,
+            _folder: folder,
+        })
+    }
+}
+
+/// A directory that is deleted when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        let path = env::temp_dir().join(format!("aftercommit-demo-{}", Uuid::new_v4().simple()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be deleted lies where the system clears up.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,155 @@
+//! How the command ends: exit codes that scripts can trust, and errors that a person can act on.
+//!
+//! The one place that says which error ends with which code. Nothing here shows a backtrace or a secret.
+
+use std::io::{self, ErrorKind, Write as _};
+use std::process::ExitCode;
+
+use crate::capture::CaptureError;
+use crate::config::ConfigFaults;
+use crate::relay::assemble::AssembleError;
+use crate::store::StoreError;
+
+/// What the exit codes mean; every `--help` shows it.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed, or the answer is no
+  2  wrong usage or bad input: an option, the configuration, a row
+  3  the database cannot be reached, is not migrated, or has another version
+  4  there is no such thing";
+
+/// An exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked for is done.
+    Done = 0,
+    /// It failed, or the answer is no.
+    Failed = 1,
+    /// Wrong usage or bad input: an option, the configuration, a row.
+    BadInput = 2,
+    /// The database cannot be reached or is not fit.
+    Database = 3,
+    /// There is no such delivery, destination or replay.
+    NotFound = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// What went wrong in the command itself. The message is `what; way out`, as everywhere.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    /// It failed, or the answer is no.
+    #[error("{0}")]
+    Failed(String),
+    /// Wrong usage or bad input.
+    #[error("{0}")]
+    BadInput(String),
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+}
+
+/// The code with which `error` ends the command.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    error.chain().find_map(exit_of_cause).unwrap_or(Exit::Failed)
+}
+
+fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    if let Some(problem) = cause.downcast_ref() {
+        return Some(match problem {
+            Problem::Failed(_) => Exit::Failed,
+            Problem::BadInput(_) => Exit::BadInput,
+            Problem::NotFound(_) => Exit::NotFound,
+        });
+    }
+    if cause.is::<ConfigFaults>() || cause.is::<AssembleError>() {
+        return Some(Exit::BadInput);
+    }
+    if let Some(CaptureError::Line(_)) = cause.downcast_ref() {
+        return Some(Exit::BadInput);
+    }
+    if let Some(error) = cause.downcast_ref() {
+        return Some(match error {
+            StoreError::Unavailable(_)
+            | StoreError::NotMigrated
+            | StoreError::TooOld { .. }
+            | StoreError::TooNew { .. } => Exit::Database,
+            StoreError::Refused(_) => Exit::BadInput,
+            StoreError::Unexpected(_) => Exit::Failed,
+        });
+    }
+    let broken = cause.downcast_ref::<io::Error>()?.kind() == ErrorKind::BrokenPipe;
+    // Whoever read the output has seen enough of it.
+    broken.then_some(Exit::Done)
+}
+
+/// Tells what went wrong, and returns the code to end with.
+pub(super) fn report(error: &anyhow::Error) -> Exit {
+    let exit = exit_of(error);
+    if exit != Exit::Done {
+        // Where standard error is closed there is nobody left to tell.
+        let _ = io::stderr().write_all(text_of(error).as_bytes());
+    }
+    exit
+}
+
+fn text_of(error: &anyhow::Error) -> String {
+    if let Some(faults) = error.downcast_ref::<ConfigFaults>() {
+        let count = match faults.faults().len() {
+            1 => "one fault".to_owned(),
+            count => format!("{count} faults"),
+        };
+        return format!("error: the configuration has {count}\n{faults}\n");
+    }
+    let text = format!("{error:#}");
+    match text.rsplit_once("; ") {
+        Some((what, way_out)) => format!("error: {what}\nhelp: {way_out}\n"),
+        None => format!("error: {text}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_exit_code() {
+        for exit in [
+            Exit::Done,
+            Exit::Failed,
+            Exit::BadInput,
+            Exit::Database,
+            Exit::NotFound,
+        ] {
+            assert!(EXIT_CODES.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_ends_with_the_code_of_its_cause_whatever_was_said_around_it() {
+        let exit = |error: StoreError| exit_of(&Err::<(), _>(error).context("around it").unwrap_err());
+        assert_eq!(exit(StoreError::NotMigrated), Exit::Database);
+        assert_eq!(exit(StoreError::Refused("no".to_owned())), Exit::BadInput);
+        assert_eq!(exit(StoreError::Unexpected("what".to_owned())), Exit::Failed);
+        assert_eq!(exit_of(&anyhow::anyhow!("nobody knows")), Exit::Failed);
+        let broken = io::Error::from(ErrorKind::BrokenPipe);
+        assert_eq!(exit_of(&broken.into()), Exit::Done);
+    }
+
+    #[test]
+    fn an_error_is_one_line_and_its_way_out_another() {
+        let text = text_of(&StoreError::NotMigrated.into());
+        assert_eq!(
+            text,
+            "error: the database is not migrated\nhelp: run `aftercommit migrate`\n"
+        );
+        assert_eq!(text_of(&anyhow::anyhow!("it broke")), "error: it broke\n");
+    }
+}

@@ -1,0 +1,138 @@
+//! One delivery, whole: its row, its key, and every attempt that was made to pay it.
+
+use super::deliveries::{Delivery, word};
+use super::filter::{DeliveryFilter, DeliveryId};
+use super::{AdminError, AdminStore, walk};
+use crate::core::canonical::RowHash;
+use crate::core::key::{IdempotencyKey, KeyFacts, KeyVersion};
+use crate::core::row::{OutboxRow, RowId};
+use crate::core::time::Timestamp;
+use crate::store::database::{Args, Row, sql};
+use crate::store::{StoreError, settings};
+
+/// A delivery with all that is known of it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct DeliveryDetail {
+    /// What lists show.
+    #[serde(flatten)]
+    pub delivery: Delivery,
+    /// Counts the admitted changes of the row, from 1.
+    pub generation: i64,
+    /// The bytes that were written, as text.
+    pub payload: String,
+    /// How many bytes that is.
+    pub payload_bytes: usize,
+    /// A JSON object of text values, as text.
+    pub headers: Option<String>,
+    /// The key that its requests carry now, as a token; none if the payload has no canonical form.
+    pub idempotency_key: Option<String>,
+    /// Why there is no key.
+    pub not_canonical: Option<String>,
+    /// Every attempt, the first one first.
+    pub history: Vec<Attempt>,
+}
+
+/// An attempt on record.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Attempt {
+    /// From 1.
+    pub number: u32,
+    /// The key epoch that it was made under.
+    pub key_epoch: u32,
+    /// The epoch of the lease that it was made under.
+    pub lease_epoch: i64,
+    /// What it met: accepted, throttled, refused, unreachable, unknown.
+    pub outcome: String,
+    /// The HTTP status, if one arrived.
+    pub http_status: Option<u16>,
+    /// When its request began.
+    pub started_at: Timestamp,
+    /// To the last byte of the answer, or to the failure, in microseconds.
+    pub duration_us: u64,
+    /// The key as it stood in the header; none where a crash took the knowledge.
+    pub key: Option<String>,
+    /// SHA-256 of the body, in hex digits; none where there was none, or a crash took the knowledge.
+    pub body_digest: Option<String>,
+    /// What went wrong, in a sentence.
+    pub detail: Option<String>,
+    /// The start of the response body.
+    pub excerpt: Option<String>,
+}
+
+impl AdminStore {
+    /// The delivery with this id.
+    pub async fn delivery(&self, id: &DeliveryId) -> Result<DeliveryDetail, AdminError> {
+        let unknown = || AdminError::UnknownDelivery(id.clone());
+        let args = DeliveryFilter::default()
+            .args()
+            .batch(walk::batch(std::slice::from_ref(id)));
+        let rows = self.database.read(sql!("deliveries_of"), args).await?;
+        let delivery = Delivery::read(rows.first().ok_or_else(unknown)?)?;
+
+        let args = Args::new().int(id.outbox_id);
+        let rows = self.database.read(sql!(shared "row_of"), args).await?;
+        let row = outbox_row(rows.first().ok_or_else(unknown)?)?;
+        let namespace = settings::namespace(&self.database).await?;
+        let key = key(&namespace, &delivery, &row);
+
+        let args = Args::new().int(id.outbox_id).text(&id.destination);
+        let rows = self.database.read(sql!(shared "attempts_of"), args).await?;
+        Ok(DeliveryDetail {
+            generation: row.generation,
+            payload_bytes: row.payload.len(),
+            payload: row.payload.as_ref().to_owned(),
+            headers: row.headers.as_deref().map(str::to_owned),
+            idempotency_key: key.as_ref().ok().cloned(),
+            not_canonical: key.err(),
+            history: rows.iter().map(attempt).collect::<Result<_, _>>()?,
+            delivery,
+        })
+    }
+}
+
+/// The key as a token, or why there is none.
+fn key(namespace: &str, delivery: &Delivery, row: &OutboxRow) -> Result<String, String> {
+    let row_hash = RowHash::of(&row.payload).map_err(|problem| problem.to_string())?;
+    let facts = KeyFacts {
+        namespace,
+        destination: &delivery.id.destination,
+        topic: &delivery.topic,
+        row_key: &delivery.row_key,
+        op: row.op,
+        version: KeyVersion::of(row),
+        row_hash,
+        epoch: delivery.key_epoch,
+    };
+    Ok(IdempotencyKey::derive(&facts).to_string())
+}
+
+fn outbox_row(row: &Row) -> Result<OutboxRow, StoreError> {
+    Ok(OutboxRow {
+        id: row.int("id")?,
+        row: RowId::new(row.text("topic")?, row.text("row_key")?),
+        row_version: row.opt_int("row_version")?,
+        generation: row.int("generation")?,
+        op: word(row.text("op")?)?,
+        payload: row.text("payload")?.into(),
+        headers: row.opt_text("headers")?.map(Into::into),
+        created_at: row.time("created_at")?,
+    })
+}
+
+fn attempt(row: &Row) -> Result<Attempt, StoreError> {
+    Ok(Attempt {
+        number: row.int("number")?,
+        key_epoch: row.int("key_epoch")?,
+        lease_epoch: row.int("lease_epoch")?,
+        outcome: row.text("outcome")?.to_owned(),
+        http_status: row.opt_int("http_status")?,
+        started_at: row.time("started_at")?,
+        duration_us: row.int("duration_us")?,
+        key: row.opt_text("key")?.map(str::to_owned),
+        body_digest: row
+            .opt_bytes("body_digest")?
+            .map(|bytes| crate::core::hex::Hex(bytes).to_string()),
+        detail: row.opt_text("detail")?.map(str::to_owned),
+        excerpt: row.opt_text("excerpt")?.map(str::to_owned),
+    })
+}

@@ -1,0 +1,59 @@
+//! What a person asked for that cannot be done, each with the way out.
+
+use crate::store::StoreError;
+
+use super::filter::{DeliveryId, MAX_IDS};
+
+/// Why a request of a person was not carried out. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// Neither the configuration nor the database knows the destination.
+    #[error("there is no destination `{name}`; known are: {}", list(known))]
+    UnknownDestination {
+        /// The name that was given.
+        name: String,
+        /// The names that would have done.
+        known: Vec<String>,
+    },
+    /// There is no such delivery.
+    #[error("there is no delivery of outbox row {} to `{}`", .0.outbox_id, .0.destination)]
+    UnknownDelivery(DeliveryId),
+    /// There is no such replay.
+    #[error("there is no replay {0}")]
+    UnknownReplay(i64),
+    /// What changes something must say why.
+    #[error("the reason is missing; say in a few words why, for the audit")]
+    NoReason,
+    /// A request that narrows nothing down would touch every delivery.
+    #[error(
+        "nothing narrows the selection down; give ids or a filter, or say `all` if every delivery is meant"
+    )]
+    SelectsAll,
+    /// Only what has ended can be replayed.
+    #[error(
+        "the filter selects pending deliveries only, which are owed already; name states that have ended"
+    )]
+    OnlyPending,
+    /// The list of ids is longer than a request may be.
+    #[error("{0} ids are more than {MAX_IDS}; use a filter, or several requests")]
+    TooManyIds(usize),
+    /// The page is to be longer or shorter than pages are.
+    #[error("a page holds 1 to 1000 deliveries, not {0}")]
+    PageSize(u32),
+    /// The text is not what an earlier page gave as `next`.
+    #[error("`{0}` is no cursor; pass on what an earlier page gave as `next`, unchanged")]
+    NoCursor(String),
+    /// The Idempotency-Key is empty, or longer than a key may be.
+    #[error("an Idempotency-Key has 1 to 255 characters")]
+    NoRequestKey,
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    names.join(", ")
+}

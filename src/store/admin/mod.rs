@@ -1,0 +1,56 @@
+//! What people ask of the store, and what they change in it: status, deliveries, replays, pauses, cancels.
+//!
+//! [`AdminStore`] stands beside the relay's own verbs and never on their path. What it reads is bounded, and walks along
+//! an index. What it changes is on record: who, what and why, in the same transaction.
+//!
+//! ```text
+//!  filter ──▶ walk: ids along an index ──▶ deliveries of those ids that match ──┬─▶ a page of a list
+//!                                                                               ├─▶ a step of a replay
+//!                                                                               └─▶ a cancel
+//! ```
+
+mod cancel;
+mod deliveries;
+mod delivery;
+mod error;
+mod filter;
+mod pauses;
+mod replay_step;
+mod replays;
+mod status;
+mod walk;
+
+use std::time::Duration;
+
+pub use self::cancel::Cancelled;
+pub use self::deliveries::{Delivery, Page, PageSize};
+pub use self::delivery::{Attempt, DeliveryDetail};
+pub use self::error::AdminError;
+pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
+pub use self::pauses::{Act, Pause, Paused};
+pub(super) use self::replay_step::advance_replays;
+pub use self::replays::{
+    Created, DryRun, KeyMode, Replay, ReplayRequest, ReplayState, RequestKey, StaleRows,
+};
+pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
+
+use super::database::Database;
+
+/// The store as people see and steer it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct AdminStore {
+    database: Database,
+    lease_ttl: Duration,
+}
+
+impl AdminStore {
+    /// The store in this database. A relay that has been silent for `lease_ttl` counts as dead.
+    pub fn new(database: Database, lease_ttl: Duration) -> Self {
+        Self { database, lease_ttl }
+    }
+
+    /// Where it is kept.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+}

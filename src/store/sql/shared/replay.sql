@@ -1,0 +1,4 @@
+select id, state, filter, key_mode, force, reason, requested_by, request_digest, cursor_outbox_id, cursor_destination,
+    last_outbox_id, requeued, left_alone, skipped, created_at, finished_at
+from aftercommit.replay
+where id = $1

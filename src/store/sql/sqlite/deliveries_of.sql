@@ -1,0 +1,23 @@
+-- $1 states; $2 destination, $3 topic, $4 row key, $5 reason, $6 since, $7 until: null if it does not matter
+-- $8 the ids to choose from
+select
+    outbox.id as outbox_id, wanted.destination, coalesce(settled.state, 'pending') as state, settled.reason,
+    outbox.topic, outbox.row_key, outbox.row_version, outbox.op, outbox.created_at,
+    coalesce(owed.attempts, settled.attempts) as attempts, coalesce(owed.key_epoch, settled.key_epoch) as key_epoch,
+    owed.due_at, owed.owed_at, owed.unknown_since, owed.cancel_at, settled.at as settled_at
+from (
+    select value ->> 'outbox_id' as outbox_id, value ->> 'destination' as destination from json_each($8)
+) as wanted
+join outbox on outbox.id = wanted.outbox_id
+left join owed on owed.destination = wanted.destination and owed.outbox_id = wanted.outbox_id
+-- What is owed once more is pending, whatever it was before.
+left join settled
+    on settled.outbox_id = wanted.outbox_id and settled.destination = wanted.destination and owed.outbox_id is null
+where (owed.outbox_id is not null or settled.outbox_id is not null)
+    and coalesce(settled.state, 'pending') in (select value ->> 'state' from json_each($1))
+    and ($2 is null or wanted.destination = $2)
+    and ($3 is null or outbox.topic = $3)
+    and ($4 is null or outbox.row_key = $4)
+    and ($5 is null or settled.reason = $5)
+    and ($6 is null or outbox.created_at >= $6)
+    and ($7 is null or outbox.created_at < $7)

@@ -1,0 +1,27 @@
+-- $1 ids of deliveries
+--
+-- Those whose row has a newer version that was delivered there, or is owed there. Ids ascend per row key.
+select wanted.outbox_id, wanted.destination
+from (
+    select value ->> 'outbox_id' as outbox_id, value ->> 'destination' as destination from json_each($1)
+) as wanted
+join outbox on outbox.id = wanted.outbox_id
+where exists (
+    select 1
+    from outbox as newer
+    where newer.topic = outbox.topic
+        and newer.row_key = outbox.row_key
+        and newer.id > outbox.id
+        and (
+            exists (
+                select 1 from owed
+                where owed.destination = wanted.destination and owed.outbox_id = newer.id
+            )
+            or exists (
+                select 1 from settled
+                where settled.outbox_id = newer.id
+                    and settled.destination = wanted.destination
+                    and settled.state = 'delivered'
+            )
+        )
+)

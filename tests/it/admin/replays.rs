@@ -1,0 +1,278 @@
+//! Replays: exact, once for each request, resumable, and never a delivery lost between two tables.
+
+use aftercommit::core::delivery::{Reason, State};
+use aftercommit::store::Store as _;
+use aftercommit::store::admin::{
+    AdminError, Created, DeliveryFilter, KeyMode, Replay, ReplayRequest, ReplayState, RequestKey, Selection,
+    StaleRows,
+};
+
+use super::world::{Backend, World, act, connect, id, on_both, settle_owed};
+
+fn request(selection: Selection) -> ReplayRequest {
+    ReplayRequest {
+        selection,
+        key: KeyMode::Same,
+        stale: StaleRows::Skip,
+    }
+}
+
+fn of(states: &[State]) -> ReplayRequest {
+    request(Selection::Filter(DeliveryFilter {
+        states: states.to_vec(),
+        ..Default::default()
+    }))
+}
+
+fn new(created: Created) -> Replay {
+    match created {
+        Created::New(replay) => replay,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn start(world: &World, request: &ReplayRequest) -> Replay {
+    new(world.admin.create_replay(request, None, &act()).await.unwrap())
+}
+
+/// Works off every replay in steps of `limit`. Returns how many deliveries were looked at.
+async fn finish(world: &World, limit: u32) -> u64 {
+    let mut total = 0;
+    loop {
+        match world.store.advance_replays(limit).await.unwrap() {
+            0 => return total,
+            looked_at => total += looked_at,
+        }
+    }
+}
+
+on_both! {
+    async fn a_replay_of_12345_rows_makes_exactly_12345_due_again(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 13_000).await;
+        world.settle("crm", "outbox_id <= 12345", Reason::Refused).await;
+        world.settle("crm", "outbox_id > 12345", Reason::Accepted).await;
+
+        let dry = world.admin.dry_run(&of(&[State::Dead])).await.unwrap();
+        assert_eq!((dry.matched, dry.requeued, dry.by_state["dead"], dry.sample.len()), (12_345, 12_345, 12_345, 10));
+
+        let replay = start(&world, &of(&[State::Dead])).await;
+        finish(&world, 1_000).await;
+
+        let done = world.admin.replay(replay.id).await.unwrap();
+        assert_eq!((done.state, done.requeued, done.left_alone, done.skipped), (ReplayState::Done, 12_345, 0, 0));
+        assert!(done.finished_at.is_some());
+        let owed = "select count(*) from aftercommit.owed where destination = 'crm'";
+        assert_eq!(world.number(owed).await, 12_345);
+        world.assert_none_lost(26_000).await;
+    }
+
+    async fn a_replay_under_the_same_key_sends_the_same_bytes_with_a_fresh_budget(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 2).await;
+        world.settle("crm", "true", Reason::AttemptsExhausted).await;
+        let before = world.admin.delivery(&id(1, "crm")).await.unwrap();
+
+        start(&world, &request(Selection::Ids(vec![id(1, "crm")]))).await;
+        let renewed = ReplayRequest { key: KeyMode::New, ..request(Selection::Ids(vec![id(2, "crm")])) };
+        start(&world, &renewed).await;
+        finish(&world, 10).await;
+
+        let facts = |id| format!(
+            "select attempts || ' ' || excused || ' ' || key_epoch || ' ' || coalesce(cast(rendering as text), 'none')
+             from aftercommit.owed where destination = 'crm' and outbox_id = {id}"
+        );
+        assert_eq!(world.text(&facts(1)).await, "3 3 0 7");
+        assert_eq!(world.text(&facts(2)).await, "3 3 1 none");
+        let after = world.admin.delivery(&id(1, "crm")).await.unwrap();
+        assert_eq!(after.idempotency_key, before.idempotency_key);
+        assert_eq!(after.delivery.state, State::Pending);
+    }
+
+    async fn what_is_still_owed_is_left_alone_and_counted(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 10).await;
+        world.settle("crm", "outbox_id <= 4", Reason::Accepted).await;
+        let all_of_crm = DeliveryFilter { destination: Some("crm".to_owned()), ..Default::default() };
+        let replay = start(&world, &request(Selection::Filter(all_of_crm))).await;
+        finish(&world, 3).await;
+        let done = world.admin.replay(replay.id).await.unwrap();
+        assert_eq!((done.requeued, done.left_alone), (4, 6));
+        world.assert_none_lost(20).await;
+    }
+
+    async fn rows_that_were_written_after_the_request_are_not_its_concern(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 5).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        let replay = start(&world, &of(&[State::Dead])).await;
+        world.commit_orders(6, 5).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        finish(&world, 2).await;
+        assert_eq!(world.admin.replay(replay.id).await.unwrap().requeued, 5);
+        assert_eq!(world.state(6, "crm").await, State::Dead);
+    }
+
+    async fn an_older_version_stays_where_a_newer_one_is_owed_or_was_delivered(backend: Backend) {
+        let world = World::new(backend).await;
+        let versions = [world.commit_account("delivered", 1).await, world.commit_account("owed", 1).await,
+            world.commit_account("dead", 1).await, world.commit_account("superseded", 1).await];
+        world.settle("crm", "outbox_id < 4", Reason::Refused).await;
+        world.settle("crm", "outbox_id = 4", Reason::NewerVersion).await;
+        for key in ["delivered", "owed", "dead"] {
+            let newer = world.commit_account(key, 2).await;
+            match key {
+                "delivered" => world.settle("crm", &format!("outbox_id = {newer}"), Reason::Accepted).await,
+                "dead" => world.settle("crm", &format!("outbox_id = {newer}"), Reason::Refused).await,
+                _ => {}
+            }
+        }
+        let old = Selection::Ids(versions.map(|version| id(version, "crm")).to_vec());
+
+        let dry = world.admin.dry_run(&request(old.clone())).await.unwrap();
+        assert_eq!((dry.requeued, dry.skipped), (1, 3));
+        let replay = start(&world, &request(old.clone())).await;
+        finish(&world, 10).await;
+        let done = world.admin.replay(replay.id).await.unwrap();
+        assert_eq!((done.requeued, done.skipped), (1, 3));
+        assert_eq!(world.state(versions[2], "crm").await, State::Pending);
+
+        let forced = start(&world, &ReplayRequest { stale: StaleRows::Force, ..request(old) }).await;
+        finish(&world, 10).await;
+        let done = world.admin.replay(forced.id).await.unwrap();
+        assert_eq!((done.requeued, done.left_alone, done.skipped), (3, 1, 0));
+    }
+
+    async fn a_destination_that_was_removed_can_be_replayed_and_holds_its_debts(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 3).await;
+        world.settle("hook", "true", Reason::Refused).await;
+        world.execute("delete from aftercommit.route where destination = 'hook'").await;
+        start(&world, &of(&[State::Dead])).await;
+        finish(&world, 10).await;
+        assert_eq!(world.state(2, "hook").await, State::Pending);
+        let status = world.admin.status(&[]).await.unwrap();
+        assert!(status.destinations.iter().any(|one| one.name == "hook" && one.owed == 3 && !one.configured));
+    }
+
+    async fn one_request_that_is_sent_twice_at_once_makes_one_job(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 3).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let admin = world.admin.clone();
+            tasks.spawn(async move {
+                let key = RequestKey::new("monday").unwrap();
+                admin.create_replay(&of(&[State::Dead]), Some(&key), &act()).await.unwrap()
+            });
+        }
+        let (mut new, mut existing) = (0, 0);
+        for created in tasks.join_all().await {
+            match created {
+                Created::New(replay) => { new += 1; assert_eq!(replay.id, 1); }
+                Created::Existing(replay) => { existing += 1; assert_eq!(replay.id, 1); }
+                Created::Conflict(_) => panic!("the requests are the same"),
+            }
+        }
+        assert_eq!((new, existing), (1, 7));
+        let key = RequestKey::new("monday").unwrap();
+        let other = world.admin.create_replay(&of(&[State::Delivered]), Some(&key), &act()).await.unwrap();
+        assert_eq!(other, Created::Conflict(1));
+        assert_eq!(world.number("select count(*) from aftercommit.audit where action = 'replay'").await, 1);
+    }
+
+    async fn a_request_must_narrow_down_what_it_means(backend: Backend) {
+        let world = World::new(backend).await;
+        let refused = |selection| {
+            let (admin, request) = (world.admin.clone(), request(selection));
+            async move { admin.create_replay(&request, None, &act()).await.unwrap_err() }
+        };
+        assert!(matches!(refused(Selection::Filter(DeliveryFilter::default())).await, AdminError::SelectsAll));
+        assert!(matches!(refused(Selection::Ids(vec![])).await, AdminError::SelectsAll));
+        let many = Selection::Ids((0..10_001).map(|number| id(number, "crm")).collect());
+        assert!(matches!(refused(many).await, AdminError::TooManyIds(10_001)));
+        let pending = of(&[State::Pending]);
+        assert!(matches!(world.admin.create_replay(&pending, None, &act()).await, Err(AdminError::OnlyPending)));
+        assert_eq!(start(&world, &request(Selection::All)).await.state, ReplayState::Running);
+    }
+
+    async fn a_replay_that_was_stopped_half_way_goes_on_where_it_stood(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 1_000).await;
+        world.settle("crm", "outbox_id <= 777", Reason::Refused).await;
+        let replay = start(&world, &of(&[State::Dead])).await;
+        for _ in 0..3 {
+            world.store.advance_replays(100).await.unwrap();
+        }
+        // What a crash leaves: the database, and nothing of the process.
+        let database = connect(&world.url);
+        let after = aftercommit::store::SqlStore::new(database);
+        let mut looked_at = 300;
+        loop {
+            match after.advance_replays(100).await.unwrap() {
+                0 => break,
+                count => looked_at += count,
+            }
+        }
+        let done = world.admin.replay(replay.id).await.unwrap();
+        assert_eq!((looked_at, done.requeued, done.state), (777, 777, ReplayState::Done));
+    }
+
+    async fn a_cancelled_replay_does_nothing_more(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 100).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        let replay = start(&world, &of(&[State::Dead])).await;
+        world.store.advance_replays(30).await.unwrap();
+        let cancelled = world.admin.cancel_replay(replay.id, &act()).await.unwrap();
+        assert_eq!((cancelled.state, cancelled.requeued), (ReplayState::Cancelled, 30));
+        assert_eq!(finish(&world, 30).await, 0);
+        assert_eq!(world.admin.cancel_replay(replay.id, &act()).await.unwrap(), cancelled);
+        assert!(matches!(world.admin.replay(99).await, Err(AdminError::UnknownReplay(99))));
+    }
+
+    /// Two relays think that they keep house.
+    async fn two_workers_at_once_do_no_delivery_twice(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 2_000).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        let request = ReplayRequest { key: KeyMode::New, ..of(&[State::Dead]) };
+        let replay = start(&world, &request).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..4 {
+            let store = world.store.clone();
+            tasks.spawn(async move { while store.advance_replays(50).await.unwrap() > 0 {} });
+        }
+        tasks.join_all().await;
+        let done = world.admin.replay(replay.id).await.unwrap();
+        assert_eq!((done.requeued, done.left_alone), (2_000, 0));
+        assert_eq!(world.number("select max(key_epoch) from aftercommit.owed").await, 1);
+    }
+
+    async fn replays_and_settles_from_eight_tasks_lose_nothing(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 400).await;
+        let lease = world.lease("crm").await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for part in 0..4 {
+            let (store, lease) = (world.store.clone(), lease.clone());
+            tasks.spawn(async move {
+                for round in 0..12 {
+                    let first = (part * 100 + round * 70) % 400;
+                    settle_owed(&store, &lease, first, first + 120).await;
+                }
+            });
+            let (store, admin) = (world.store.clone(), world.admin.clone());
+            tasks.spawn(async move {
+                for _ in 0..3 {
+                    admin.create_replay(&of(&[State::Delivered]), None, &act()).await.unwrap();
+                    while store.advance_replays(64).await.unwrap() > 0 {}
+                }
+            });
+        }
+        tasks.join_all().await;
+        world.assert_none_lost(800).await;
+        assert!(world.number("select sum(requeued) from aftercommit.replay").await > 0);
+    }
+}
