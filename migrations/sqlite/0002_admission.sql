@@ -11,8 +11,7 @@
 --   * `raise` takes constant messages only, so an error names the rule and not the row.
 --   * A trigger cannot change the new row. So an id is refused, not overwritten, and `insert … returning` knows the id
 --     but not yet the generation.
---   * There is no hash: fingerprints are texts, so that another order of keys is a change, and every
---     delivery has the slot 0.
+--   * There is no hash: fingerprints are texts, so that another order of keys is a change, and every slot is 0.
 
 -- Drops what the ledger knows: equal content, or an older version. Equal content of a newer version moves the version on.
 create trigger outbox_drop_known_state before insert on outbox

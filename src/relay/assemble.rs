@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Active, Context, Destinations, Wakeup, reconnect};
+use super::{Active, Context, Destinations, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
 use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::webhook::{Webhook, WebhookError};
@@ -92,6 +92,7 @@ pub async fn context(
         namespace: namespace.into(),
         limits: config.relay.clone(),
         wakeup: Wakeup::new(),
+        sequence: Sequence::default(),
         seed: relay.0.as_u64_pair().0,
     })
 }

@@ -22,6 +22,7 @@ mod wakeup;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -50,8 +51,21 @@ pub struct Context {
     pub limits: RelayConfig,
     /// Tells sleeping dispatchers that there may be work.
     pub wakeup: Wakeup,
+    /// Numbers that this relay has not used yet.
+    pub sequence: Sequence,
     /// Where the jitter of retries begins.
     pub seed: u64,
+}
+
+/// Hands out numbers from 1, each once in the life of a relay: they name its dispatches. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Sequence(Arc<AtomicI64>);
+
+impl Sequence {
+    /// A number that nobody has been given.
+    pub fn next(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
 }
 
 /// A destination as the configuration has it now.

@@ -38,9 +38,12 @@ where
         || {
             let call = verb();
             async {
-                call.await.map_err(|error| match error.is_transient() {
-                    true => backoff::Error::transient(error),
-                    false => backoff::Error::permanent(error),
+                call.await.map_err(|error| {
+                    if error.is_transient() {
+                        backoff::Error::transient(error)
+                    } else {
+                        backoff::Error::permanent(error)
+                    }
                 })
             }
         },

@@ -21,6 +21,7 @@ mod timestamp;
 pub mod types;
 mod unrouted;
 
+use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
 pub use database::{Database, DatabaseOptions, MissingFile};
 pub use error::StoreError;

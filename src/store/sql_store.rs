@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use super::database::Database;
 use super::{
     Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain, admin, fetch, leases, orphans, pauses, record, rendering, settings, unrouted,
+    StoreError, Uncertain, advance_replays, fetch, leases, orphans, pauses, record, rendering, settings,
+    unrouted,
 };
 
 /// The store on PostgreSQL and on SQLite. Cheap to clone.
@@ -110,7 +111,7 @@ impl Store for SqlStore {
     }
 
     async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError> {
-        admin::advance_replays(&self.database, limit).await
+        advance_replays(&self.database, limit).await
     }
 
     async fn namespace(&self) -> Result<String, StoreError> {

@@ -1,9 +1,11 @@
 //! What people see and steer, on PostgreSQL and on SQLite: each story is written once and runs on both.
 
 mod api;
+mod between;
 mod cancels;
 mod client;
 mod lists;
+mod plans;
 mod replays;
 mod server;
 mod status;

@@ -181,7 +181,7 @@ mod tests {
         let (order, old, new) = (fact("order", None), fact("ada", Some(1)), fact("ada", Some(2)));
         let all = [order.clone(), old.clone(), new.clone()];
 
-        let repeated = verdict(&recorded, &[&all[..], &[order.clone()]].concat());
+        let repeated = verdict(&recorded, &[&all[..], std::slice::from_ref(&order)].concat());
         assert_eq!(
             repeated,
             Verdict {
@@ -189,7 +189,7 @@ mod tests {
                 ..Verdict::default()
             }
         );
-        let invented = verdict(&recorded, &[&all[..], &[fact("ghost", None)]].concat());
+        let invented = verdict(&recorded, &[&all[..], &[fact("ghost", None)][..]].concat());
         assert_eq!(
             invented,
             Verdict {

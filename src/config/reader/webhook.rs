@@ -144,7 +144,7 @@ fn deadlines(section: &mut Section<'_>, surroundings: Surroundings) -> Read<Dead
         timeout,
         // Below the deadline of the whole, which says no more than that the outcome is unknown: a connection that did
         // not come about proves that nothing was sent.
-        connect_timeout: connect_timeout?.min(timeout - timeout / 10),
+        connect_timeout: connect_timeout?.min(timeout * 9 / 10),
     })
 }
 

@@ -73,7 +73,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
             } else {
                 UncertainPolicy::Resend
             },
-            idempotency_window: Duration::from_secs(86_400),
+            idempotency_window: Duration::from_hours(24),
         })
 }
 

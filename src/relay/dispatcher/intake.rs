@@ -57,8 +57,6 @@ pub(super) struct Intake {
     /// Deliveries up to here have been read.
     cursor: i64,
     more: bool,
-    /// Whether the queue could use more.
-    pub(super) hungry: bool,
     /// Whether the destination is paused, as far as is known.
     pub(super) paused: bool,
     reading: bool,
@@ -87,7 +85,6 @@ impl Intake {
             poll_idle: limits.poll_idle,
             cursor: 0,
             more: true,
-            hungry: true,
             paused: false,
             reading: false,
             interval: limits.poll_busy,
@@ -186,7 +183,8 @@ impl Dispatcher {
             return Some(Job::Load(ids));
         }
         let room = self.queue.room();
-        if room > 0 && intake.hungry && !intake.strays.is_empty() && !intake.paused {
+        let hungry = self.queue.ready() < rows;
+        if room > 0 && hungry && !intake.strays.is_empty() && !intake.paused {
             let ids = intake
                 .strays
                 .drain(..rows.min(room).min(intake.strays.len()))
@@ -194,7 +192,7 @@ impl Dispatcher {
             return Some(Job::Load(ids));
         }
         let poll = monotonic >= intake.next_poll;
-        if (intake.more && intake.hungry && room > 0 && !intake.paused) || (poll && room > 0) {
+        if (intake.more && hungry && room > 0 && !intake.paused) || (poll && room > 0) {
             return Some(Job::Fetch {
                 after: intake.cursor,
                 limits: intake.fetch_limits(room),

@@ -66,7 +66,7 @@ pub(super) async fn dispatch(
     stop: Stop,
 ) -> Result<Exit, StoreError> {
     let current = active.borrow().clone();
-    let mut chance = fastrand::Rng::with_seed(context.seed ^ lease.epoch.unsigned_abs());
+    let mut chance = fastrand::Rng::with_seed(context.seed ^ context.sequence.next().unsigned_abs());
     let settled = retrying("take over", &stop.abort, || {
         let mut chance = chance.fork();
         let (context, lease, current) = (&context, &lease, &current);
@@ -86,9 +86,26 @@ pub(super) async fn dispatch(
     let Some(renderings) = open else {
         return Ok(Exit::GraceOver);
     };
-    Dispatcher::new(context, lease, active, vitals, stop, renderings?, now, chance)
-        .run()
-        .await
+    let dispatcher = Dispatcher {
+        queue: Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX)),
+        intake: Intake::new(&context.limits, context.wakeup.listen()),
+        recorder: Recorder::new(context.relay, lease.clone(), context.sequence.clone()),
+        sender: Sender::new(),
+        renderings: renderings?,
+        tasks: JoinSet::new(),
+        clock: DatabaseClock {
+            read: now,
+            at: context.clock.monotonic(),
+        },
+        chance,
+        lost: false,
+        context,
+        lease,
+        active,
+        vitals,
+        stop,
+    };
+    dispatcher.run().await
 }
 
 /// Dispatches one shard for as long as its lease is held.
@@ -124,40 +141,6 @@ impl DatabaseClock {
 }
 
 impl Dispatcher {
-    fn new(
-        context: Context,
-        lease: Lease,
-        active: watch::Receiver<Arc<Active>>,
-        vitals: watch::Receiver<Vitals>,
-        stop: Stop,
-        renderings: Renderings,
-        now: Timestamp,
-        mut chance: fastrand::Rng,
-    ) -> Self {
-        let monotonic = context.clock.monotonic();
-        // Dispatchers of one relay number their dispatches apart, each from a random start.
-        let first_sequence = chance.i64(0..i64::MAX >> 1);
-        Self {
-            queue: Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX)),
-            intake: Intake::new(&context.limits, context.wakeup.listen()),
-            recorder: Recorder::new(context.relay, lease.clone(), first_sequence),
-            sender: Sender::new(),
-            renderings,
-            tasks: JoinSet::new(),
-            clock: DatabaseClock {
-                read: now,
-                at: monotonic,
-            },
-            chance,
-            lost: false,
-            context,
-            lease,
-            active,
-            vitals,
-            stop,
-        }
-    }
-
     /// Runs until it is drained, aborted, or has lost its lease. An error is one that waiting cannot mend.
     async fn run(mut self) -> Result<Exit, StoreError> {
         let destination = self.lease.shard.destination.clone();
@@ -223,8 +206,6 @@ impl Dispatcher {
                 None => self.intake.await_content(outbox_id),
             }
         }
-        let low = window + usize::try_from(self.context.limits.fetch_rows / 2).unwrap_or(0);
-        self.intake.hungry = self.queue.ready() < low;
     }
 
     /// Makes a taken delivery ready for the record, or ends it where it cannot be sent.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::prepare::Prepared;
+use crate::relay::Sequence;
 use crate::store::{Begin, DispatchId, Entry, Lease, Record, RelayId, Settlement};
 
 /// The most deliveries that are put on record ahead of the wire.
@@ -16,8 +17,7 @@ const MAX_AHEAD: usize = 1_024;
 pub(super) struct Recorder {
     relay: RelayId,
     lease: Lease,
-    /// Never used twice by this process: dispatchers of different shards count apart by a random start.
-    next_sequence: i64,
+    sequence: Sequence,
     begin: Vec<Prepared>,
     settle: Vec<Settlement>,
     finished: Vec<DispatchId>,
@@ -36,11 +36,11 @@ pub(super) struct InProgress {
 }
 
 impl Recorder {
-    pub(super) fn new(relay: RelayId, lease: Lease, first_sequence: i64) -> Self {
+    pub(super) fn new(relay: RelayId, lease: Lease, sequence: Sequence) -> Self {
         Self {
             relay,
             lease,
-            next_sequence: first_sequence,
+            sequence,
             begin: Vec::new(),
             settle: Vec::new(),
             finished: Vec::new(),
@@ -109,7 +109,7 @@ impl Recorder {
             return None;
         }
         let mut begin = self.unbegun();
-        let sequence = self.next_sequence;
+        let sequence = self.sequence.next();
         let dispatch = DispatchId {
             relay: self.relay,
             sequence,
@@ -118,7 +118,6 @@ impl Recorder {
             prepared.sequence = sequence;
         }
         if !begin.is_empty() {
-            self.next_sequence += 1;
             self.open.insert(sequence, begin.len());
         }
         let entries: Vec<Entry> = begin.iter().map(Prepared::entry).collect();

@@ -15,7 +15,7 @@ use crate::store::database::Row;
 /// Deliveries that one step looks at.
 const STEP: u32 = 2_000;
 /// Steps of one page at most.
-const STEPS: u32 = 25;
+const STEPS: u32 = 10;
 
 /// A delivery as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

@@ -15,6 +15,7 @@ mod delivery;
 mod error;
 mod filter;
 mod pauses;
+mod replay_request;
 mod replay_step;
 mod replays;
 mod status;
@@ -28,10 +29,9 @@ pub use self::delivery::{Attempt, DeliveryDetail};
 pub use self::error::AdminError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
 pub use self::pauses::{Act, Pause, Paused};
+pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;
-pub use self::replays::{
-    Created, DryRun, KeyMode, Replay, ReplayRequest, ReplayState, RequestKey, StaleRows,
-};
+pub use self::replays::{Created, DryRun, Replay, ReplayState};
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 
 use super::database::Database;

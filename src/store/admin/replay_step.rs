@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use super::deliveries::Delivery;
 use super::filter::{Cursor, DeliveryId};
-use super::replays::{KeyMode, Replay, StaleRows};
+use super::replay_request::{KeyMode, StaleRows};
+use super::replays::Replay;
 use super::walk::{self, Direction, Walk};
 use crate::core::delivery::State;
 use crate::core::row::TopicKind;

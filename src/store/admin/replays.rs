@@ -3,61 +3,25 @@
 //! A request becomes a row, and the relay's housekeeper works it off step by step (`replay_step`). So it survives every
 //! crash, and a request that is sent twice under one key makes one job.
 
-use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use super::deliveries::{Delivery, word};
-use super::filter::{Cursor, DeliveryFilter, DeliveryId, Selection};
+use super::filter::{Cursor, DeliveryId};
 use super::pauses::Act;
+use super::replay_request::{ReplayRequest, RequestKey, StaleRows, json};
 use super::replay_step::{Plan, Planned};
 use super::walk::{Direction, Walk};
 use super::{AdminError, AdminStore};
-use crate::core::delivery::State;
 use crate::core::row::UnknownWord;
 use crate::core::time::Timestamp;
-use crate::store::database::{Args, Row, sql};
+use crate::store::database::{Args, Row, Transaction, only, sql};
 use crate::store::{StoreError, pauses};
 
 /// Deliveries that one step of a dry run looks at.
 const DRY_STEP: u32 = 5_000;
 /// Deliveries that a dry run shows.
 const SAMPLE: usize = 10;
-
-/// Whether a replay sends under the key that the receiver knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum KeyMode {
-    /// The same key and the same bytes: a receiver that honours keys does nothing for what it has done already.
-    #[default]
-    Same,
-    /// A new key: a deliberate new request, which a receiver carries out once more.
-    New,
-}
-
-/// What to do with versions of a row (state topics) that a newer one has overtaken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum StaleRows {
-    /// Leave them: an older version may not overwrite a newer one.
-    #[default]
-    Skip,
-    /// Send them all the same.
-    Force,
-}
-
-/// What a replay is asked to do. As JSON: `ids`, `filter` or `all`, beside `key` and `force`.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(into = "Written")]
-pub struct ReplayRequest {
-    /// Which deliveries. Those that are still owed are left alone and counted.
-    pub selection: Selection,
-    /// Under which key.
-    pub key: KeyMode,
-    /// Whether versions that a newer one has overtaken are sent too.
-    pub stale: StaleRows,
-}
-
-/// The Idempotency-Key of a request: 1 to 255 characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestKey(String);
 
 /// Where a replay stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -125,7 +89,7 @@ pub struct DryRun {
     /// Of those, how many a newer version has overtaken; `force` sends them.
     pub skipped: u64,
     /// How many match in each state.
-    pub by_state: std::collections::BTreeMap<&'static str, u64>,
+    pub by_state: BTreeMap<&'static str, u64>,
     /// The first ten, the oldest outbox id first.
     pub sample: Vec<Delivery>,
 }
@@ -144,25 +108,7 @@ impl AdminStore {
         let made = self
             .database
             .write(move |transaction| {
-                Box::pin(async move {
-                    let args = add_args(&wanted, key.as_ref(), &digest, &act)?;
-                    let rows = transaction.rows(sql!(shared "add_replay"), args).await?;
-                    if let Some(row) = rows.first() {
-                        let id: i64 = row.int("id")?;
-                        let subject = format!("replay {id}");
-                        pauses::audit(transaction, act.actor(), "replay", &subject, Some(act.reason()))
-                            .await?;
-                        return Ok(Made::New(id));
-                    }
-                    let args = Args::new().opt_text(key.as_ref().map(|RequestKey(text)| text.as_str()));
-                    let rows = transaction.rows(sql!(shared "replay_of_request"), args).await?;
-                    let row = crate::store::database::only(rows)?;
-                    let id = row.int("id")?;
-                    Ok(match row.opt_bytes("request_digest")? {
-                        Some(known) if known == digest => Made::Existing(id),
-                        _ => Made::Conflict(id),
-                    })
-                })
+                Box::pin(async move { make(transaction, &wanted, key.as_ref(), &digest, &act).await })
             })
             .await?;
         Ok(match made {
@@ -217,41 +163,36 @@ impl AdminStore {
     }
 }
 
-/// A request as it is written and read elsewhere.
-#[derive(serde::Serialize)]
-struct Written {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<Vec<DeliveryId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filter: Option<DeliveryFilter>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    all: Option<bool>,
-    key: KeyMode,
-    force: bool,
-}
-
-impl From<ReplayRequest> for Written {
-    fn from(request: ReplayRequest) -> Self {
-        let (ids, filter, all) = match request.selection {
-            Selection::Ids(ids) => (Some(ids), None, None),
-            Selection::Filter(filter) => (None, Some(filter), None),
-            Selection::All => (None, None, Some(true)),
-        };
-        Self {
-            ids,
-            filter,
-            all,
-            key: request.key,
-            force: request.stale == StaleRows::Force,
-        }
-    }
-}
-
 /// What the transaction found, before the job is read.
 enum Made {
     New(i64),
     Existing(i64),
     Conflict(i64),
+}
+
+/// Adds the job, or finds the one that the same key has made before.
+async fn make(
+    transaction: &mut Transaction,
+    request: &ReplayRequest,
+    key: Option<&RequestKey>,
+    digest: &[u8; 32],
+    act: &Act,
+) -> Result<Made, StoreError> {
+    let args = add_args(request, key, digest, act)?;
+    let rows = transaction.rows(sql!(shared "add_replay"), args).await?;
+    if let Some(row) = rows.first() {
+        let id: i64 = row.int("id")?;
+        let subject = format!("replay {id}");
+        pauses::audit(transaction, act.actor(), "replay", &subject, Some(act.reason())).await?;
+        return Ok(Made::New(id));
+    }
+    let args = Args::new().opt_text(key.map(RequestKey::as_str));
+    let row = only(transaction.rows(sql!(shared "replay_of_request"), args).await?)?;
+    let id = row.int("id")?;
+    Ok(match row.opt_bytes("request_digest")? {
+        Some(known) if known == digest => Made::Existing(id),
+        _ => Made::Conflict(id),
+    })
 }
 
 fn add_args(
@@ -266,45 +207,8 @@ fn add_args(
         .int(i64::from(request.stale == StaleRows::Force))
         .text(act.reason())
         .text(act.actor())
-        .opt_text(key.map(|RequestKey(text)| text.as_str()))
+        .opt_text(key.map(RequestKey::as_str))
         .bytes(digest.to_vec()))
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value)
-        .map_err(|error| StoreError::Unexpected(format!("a request cannot be written down: {error}")))
-}
-
-impl ReplayRequest {
-    /// Refuses what selects everything without saying so, or nothing that could be replayed.
-    fn check(&self) -> Result<(), AdminError> {
-        self.selection.check()?;
-        let possible = self.selection.filter().possible_states();
-        if possible == [State::Pending] {
-            return Err(AdminError::OnlyPending);
-        }
-        Ok(())
-    }
-
-    /// What tells this request from another under the same key.
-    fn digest(&self, act: &Act) -> Result<[u8; 32], StoreError> {
-        let hash = Sha256::new()
-            .chain_update(json(self)?)
-            .chain_update("\n")
-            .chain_update(act.reason());
-        Ok(hash.finalize().into())
-    }
-}
-
-impl RequestKey {
-    /// The key, if it has 1 to 255 characters.
-    pub fn new(text: &str) -> Result<Self, AdminError> {
-        if (1..=255).contains(&text.chars().count()) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(AdminError::NoRequestKey)
-        }
-    }
 }
 
 impl Replay {
@@ -359,33 +263,7 @@ impl DryRun {
     }
 }
 
-impl KeyMode {
-    /// The word in SQL, API and command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::New => "new",
-        }
-    }
-}
-
-impl std::str::FromStr for KeyMode {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "same" => Ok(Self::Same),
-            "new" => Ok(Self::New),
-            _ => Err(UnknownWord {
-                what: "key mode",
-                word: word.to_owned(),
-                known: "same, new",
-            }),
-        }
-    }
-}
-
-impl std::str::FromStr for ReplayState {
+impl FromStr for ReplayState {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {

@@ -15,7 +15,7 @@ use secrecy::SecretString;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
 /// Longer than any story.
-pub(super) const TTL: Duration = Duration::from_secs(600);
+pub(super) const TTL: Duration = Duration::from_mins(10);
 
 /// Which database a story runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,6 @@ pub(super) enum Backend {
 pub(super) struct World {
     pub(super) backend: Backend,
     pub(super) url: String,
-    pub(super) database: Database,
     pub(super) store: SqlStore,
     pub(super) admin: AdminStore,
     _keep: Keep,
@@ -58,8 +57,7 @@ impl World {
         let world = Self {
             backend,
             store: SqlStore::new(database.clone()),
-            admin: AdminStore::new(database.clone(), TTL),
-            database,
+            admin: AdminStore::new(database, TTL),
             url,
             _keep: keep,
         };

@@ -76,6 +76,33 @@ async fn on_postgres_the_slot_follows_from_the_hash_of_the_row_key() {
     assert_eq!(world.pipeline.lines(slots).await, expected);
 }
 
+#[tokio::test]
+async fn on_postgres_a_plan_that_was_made_without_routes_serves_when_there_are_many() {
+    let mut world = World::on_postgres().await;
+    world.pipeline.run("vacuum analyze route").await;
+    for row_key in ["7", "8"] {
+        world.commit(&[upsert(row_key, "A")]).await;
+    }
+    world
+        .pipeline
+        .run("insert into route select 'topic ' || number, 'hook' from generate_series(1, 1000) as number")
+        .await;
+
+    let scans = "select seq_scan + idx_scan from pg_stat_xact_user_tables where relname = 'route'";
+    world.pipeline.run("begin").await;
+    let before = world.pipeline.number(scans).await;
+    let many: Vec<_> = (100..300)
+        .map(|number| upsert(&number.to_string(), "A"))
+        .collect();
+    world.commit(&many).await;
+    let scanned = world.pipeline.number(scans).await - before;
+    assert_eq!(
+        scanned, 1,
+        "the routes are looked through once for a statement, not once for a row"
+    );
+    world.pipeline.run("commit").await;
+}
+
 async fn route(world: &mut World, routes: &str) {
     world
         .pipeline

@@ -6,7 +6,7 @@ use std::str::FromStr as _;
 use std::{fs, path};
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, SqliteConnection};
 
 use crate::{postgres, sqlite};
@@ -103,7 +103,9 @@ impl Database {
             }
             Self::Sqlite(database) => {
                 let options = SqliteConnectOptions::from_str(&database.url()).expect("a sound address");
-                let options = options.journal_mode(SqliteJournalMode::Wal);
+                let options = options
+                    .journal_mode(SqliteJournalMode::Wal)
+                    .synchronous(SqliteSynchronous::Off);
                 Session::Sqlite(options.connect().await.expect("the file can be opened"))
             }
         }

@@ -76,6 +76,17 @@ impl Project {
         }
     }
 
+    /// The same where nobody reads its output.
+    pub(super) async fn run_unheard(&self, arguments: &[&str], input: &str) -> (Option<i32>, String) {
+        let mut child = program(self.folder.path(), arguments).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut stdin = child.stdin.take().unwrap();
+        let _ = stdin.write_all(input.as_bytes()).await;
+        drop(stdin);
+        let output = child.wait_with_output().await.unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
     /// Starts the program and lets it run.
     pub(super) fn start(&self, arguments: &[&str]) -> Running {
         let mut child = program(self.folder.path(), arguments).spawn().unwrap();

@@ -93,3 +93,10 @@ async fn the_key_of_one_row_is_printed_in_every_form() {
     let error = Project::empty().run(&refused).await.failed(2);
     assert!(error.contains("payload: not JSON"), "{error}");
 }
+
+#[tokio::test]
+async fn a_reader_who_has_seen_enough_ends_the_program_quietly() {
+    let input = format!("{}\n", vectors().remove(0)).repeat(100);
+    let ended = Project::empty().run_unheard(&["key", "--ndjson"], &input).await;
+    assert_eq!(ended, (Some(0), String::new()));
+}

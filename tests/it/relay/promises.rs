@@ -178,18 +178,17 @@ on_both! {
     /// Promise 7, an attempt is on record before its first byte leaves.
     async fn an_attempt_is_on_record_when_its_request_arrives(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
+        let two = OTHER.replace("{url}", &world.receiver.url()) + SWIFT;
+        world.apply(&two).await;
         world.receiver.hold();
         world.orders(3, |number| format!("order-{number}")).await;
-        let relay = world.relay(SWIFT).await;
-        world.receiver.received(3).await;
-        let entries = match backend {
-            Backend::Postgres => "select sum(json_array_length(entries)) from aftercommit.dispatch",
-            Backend::Sqlite => "select sum(json_array_length(entries)) from aftercommit.dispatch",
-        };
-        assert_eq!(world.base.number(entries).await, 3);
+        let relay = world.relay(&two).await;
+        world.receiver.received(6).await;
+        let entries = "select sum(json_array_length(entries)) from aftercommit.dispatch";
+        assert_eq!(world.base.number(entries).await, 6, "three for each of the two destinations");
         assert_eq!(world.base.number("select count(*) from aftercommit.attempt").await, 0);
         world.receiver.release();
-        world.until(&[("delivered", 3)]).await;
+        world.until(&[("delivered", 6)]).await;
         world.finish([relay]).await;
     }
 

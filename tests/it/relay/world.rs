@@ -11,9 +11,8 @@ use std::time::Duration;
 use aftercommit::clock::{Clock, SystemClock};
 use aftercommit::config::Config;
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
-use aftercommit::relay::{Context, Destinations, Relay, Wakeup, assemble};
-use aftercommit::store::{RelayId, SqlStore, Store};
-use uuid::Uuid;
+use aftercommit::relay::{Destinations, Relay, assemble};
+use aftercommit::store::SqlStore;
 
 use super::watched::Watched;
 use crate::store::world::World as Base;
@@ -30,7 +29,6 @@ pub(super) struct World {
 /// A relay that runs in this process.
 pub(super) struct Running {
     pub(super) relay: Relay,
-    pub(super) id: RelayId,
 }
 
 /// The destination `hook` takes customers (state) and orders (events). `{more}` is the story's own.
@@ -111,19 +109,11 @@ impl World {
 
     /// Starts a relay; several may run at once.
     pub(super) async fn relay(&self, more: &str) -> Running {
-        let id = RelayId(Uuid::new_v4());
-        let context = Context {
-            relay: id,
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            namespace: self.store.namespace().await.unwrap().into(),
-            limits: self.config(more).relay,
-            wakeup: Wakeup::new(),
-            seed: 7,
-        };
+        let context = assemble::context(self.store.clone(), &self.config(more), self.clock.clone())
+            .await
+            .unwrap();
         Running {
             relay: Relay::start(context, self.destinations(more)),
-            id,
         }
     }
 

@@ -41,6 +41,40 @@ on_both! {
 }
 
 #[tokio::test]
+async fn a_database_that_takes_no_writes_is_said_to_be_read_only() {
+    let postgres = World::migrated(Backend::Postgres).await;
+    let read_only = "do $$ begin
+        execute format('alter database %I set default_transaction_read_only = on', current_database());
+    end $$";
+    postgres.execute(read_only).await;
+    says(&connect(&postgres.url), "read-only").await;
+
+    let sqlite = World::migrated(Backend::Sqlite).await;
+    says(&connect(&sqlite.url.replace("mode=rwc", "mode=ro")), "readonly").await;
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_said_to_be_away() {
+    let nobody = "postgres://nobody:hunter2@localhost/base?host=/nonexistent";
+    says(&connect(nobody), "no connection").await;
+    let refuse = DatabaseOptions::default();
+    let missing = SecretString::from("sqlite:///nonexistent/aftercommit.db");
+    says(
+        &Database::connect(&missing, &refuse).unwrap(),
+        "unable to open database file",
+    )
+    .await;
+}
+
+/// The check fails, waiting can help, and the sentence has these words and no secret.
+async fn says(database: &Database, words: &str) {
+    let error = database.check().await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+    assert!(!error.to_string().contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
 async fn an_address_that_cannot_be_read_is_refused_without_being_shown() {
     for address in [
         "mysql://somebody:hunter2@host/base",

@@ -83,6 +83,20 @@ on_both! {
         assert_eq!(loaded.len(), 2, "what is loaded is cut in the same way");
     }
 
+    async fn many_small_payloads_fill_the_bytes_to_the_last(backend: Backend) {
+        let world = World::routed(backend).await;
+        let rows: Vec<_> = (0..300)
+            .map(|number| {
+                let mut row = event(&number.to_string());
+                row.payload = "1".to_owned();
+                row
+            })
+            .collect();
+        world.commit_rows(&rows).await;
+        let limits = FetchLimits { bytes: 200, ..LIMITS };
+        assert_eq!(world.store.fetch(&hook(), 0, limits).await.unwrap().owed.len(), 200);
+    }
+
     async fn a_paused_destination_reads_nothing(backend: Backend) {
         let world = World::routed(backend).await;
         world.commit(&["7"]).await;

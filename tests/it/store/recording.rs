@@ -101,6 +101,7 @@ on_both! {
             assert_eq!(world.outcomes(waiting).await, "");
         }
         assert_eq!(world.state(6).await, "uncertain outcome_unknown");
+        assert_eq!(world.number("select count(*) from aftercommit.settled").await, 2, "1 and 6");
         assert_eq!(world.owed().await.owed[0].attempts, 0);
         assert_eq!(world.number(DISPATCHES).await, 1, "the new owner still needs to know what was in flight");
     }
@@ -120,15 +121,18 @@ on_both! {
         world.commit_many(3).await;
         let lease = world.lease(relay(1)).await;
         under(&lease).retry(1, 1).retry(2, 1).commit(&world.store).await;
+        under(&lease).retry(1, 2).commit(&world.store).await;
         let recorded = under(&lease)
             .retry(1, 1)
             .end(2, 0, Reason::NewerVersion)
-            .begin(1, &[(1, 1), (2, 3), (3, 1)])
+            .begin(1, &[(3, 1)])
             .commit(&world.store)
             .await;
         assert_eq!(recorded.begun, [3]);
+        let recorded = under(&lease).begin(2, &[(1, 2), (2, 3)]).commit(&world.store).await;
+        assert!(recorded.begun.is_empty());
         let attempts: Vec<_> = world.owed().await.owed.iter().map(|owed| owed.attempts).collect();
-        assert_eq!(attempts, [1, 1, 0]);
+        assert_eq!(attempts, [2, 1, 0]);
     }
 
     async fn a_late_success_of_the_same_key_counts(backend: Backend) {

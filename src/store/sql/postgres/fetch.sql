@@ -1,8 +1,8 @@
 -- $1 destination, $2 shard, $3 of how many, $4 after this outbox id, $5 rows at most, $6 bytes of payload at most
 --
 -- The window is cut before the shard is looked at: its cost is bounded, and all up to its end has been read. A payload
--- outside of its row is read only when it comes along: its size as it is stored (compressed, so never more than it is)
--- is known without reading it, and bounds how many are read to know how long they are.
+-- outside of its row is read only when it comes along: its size as it is stored (compressed, and less 4 bytes of header
+-- never more than it is) is known without reading it, and bounds how many are read to know how long they are.
 --
 -- `offset 0` keeps the planner from turning a look-up by key around, however few rows it believes the table to have.
 with state as materialized (
@@ -20,7 +20,7 @@ seen as materialized (
 mine as materialized (
     select
         seen.*, topic, row_key, row_version, generation, op, payload, headers, created_at,
-        sum(pg_column_size(payload)) over (order by outbox_id) - pg_column_size(payload) as stored_before
+        sum(pg_column_size(payload) - 4) over (order by outbox_id) - pg_column_size(payload) as stored_before
     from seen
     cross join lateral (select * from aftercommit.outbox where outbox.id = seen.outbox_id offset 0) as outbox
     where seen.slot % $3 = $2

@@ -4,7 +4,7 @@
 with mine as materialized (
     select
         owed.*, topic, row_key, row_version, generation, op, payload, headers, created_at,
-        sum(pg_column_size(payload)) over (order by outbox_id) - pg_column_size(payload) as stored_before
+        sum(pg_column_size(payload) - 4) over (order by outbox_id) - pg_column_size(payload) as stored_before
     from unnest($4::bigint[]) as wanted (id)
     cross join lateral (
         select * from aftercommit.owed where destination = $1 and outbox_id = wanted.id and slot % $3 = $2 offset 0

@@ -9,6 +9,7 @@
 //!                  (NEXTEST_RUN_ID is one) ──┘    (a file lock)
 //! ```
 
+#[cfg(test)]
 mod tests;
 mod tools;
 
