@@ -98,7 +98,9 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     };
     warn_of_what_is_held(&store, &config).await;
     let shared: Arc<dyn Store> = Arc::new(store.clone());
-    let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
+    let mut context = assemble::context(shared, &config, Arc::clone(&clock)).await?;
+    // The admin server looks for the heartbeat under this id.
+    context.relay = relay;
     let daemon = Daemon {
         relay: Relay::start(context, destinations.clone()),
         config,
@@ -163,9 +165,14 @@ pub(super) async fn warn_of_what_is_held(store: &SqlStore, config: &Config) {
     let configured: Vec<String> = config.destinations.keys().cloned().collect();
     let destinations = match desk.status(&configured).await {
         Ok(status) => status.destinations,
-        Err(error) => return tracing::warn!(%error, "could not look for destinations that are not configured"),
+        Err(error) => {
+            return tracing::warn!(%error, "could not look for destinations that are not configured");
+        }
     };
-    for held in destinations.iter().filter(|status| !status.configured && status.owed > 0) {
+    for held in destinations
+        .iter()
+        .filter(|status| !status.configured && status.owed > 0)
+    {
         tracing::warn!(
             destination = held.name,
             owed = held.owed,

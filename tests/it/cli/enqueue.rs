@@ -29,7 +29,7 @@ on_both! {
     async fn a_bad_line_is_named_and_nothing_is_committed_however_much_went_before(backend: Backend) {
         let world = World::migrated(backend).await;
         let project = Project::empty();
-        let good: String = (1..=3_000).map(|id| format!("{{\"id\": {id}}}\n")).collect();
+        let good = (1..=3_000).map(|id| format!("{{\"id\": {id}}}\n")).collect::<Vec<_>>().concat();
         let arguments = ["enqueue", "--database", &world.url, "--topic", "t", "--op", "upsert", "--key", "id"];
         let error = project.run_with(&arguments, &format!("{good}{{\"id\": 3001\n")).await.failed(2);
         assert!(error.starts_with("error: stdin:3001: not JSON: "), "{error}");

@@ -17,7 +17,11 @@ fn lines(text: &str) -> Vec<Value> {
 #[tokio::test]
 async fn the_published_vectors_come_out_of_the_program_to_the_byte() {
     let vectors = vectors();
-    let input: String = vectors.iter().map(|vector| format!("{vector}\n")).collect();
+    let input = vectors
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n");
     let answers = lines(
         &Project::empty()
             .run_with(&["key", "--ndjson"], &input)
