@@ -97,9 +97,9 @@ async fn measure(options: &Options) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        summary.print_json()
+        summary.print_json();
     } else {
-        summary.print_table()
+        summary.print_table();
     }
     Ok(())
 }

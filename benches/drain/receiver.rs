@@ -78,7 +78,7 @@ pub(crate) async fn serve() -> anyhow::Result<()> {
         ..ReceiverOptions::default()
     };
     run(options, CancellationToken::new(), |address| {
-        println!("http://{address}/")
+        println!("http://{address}/");
     })
     .await?;
     Ok(())

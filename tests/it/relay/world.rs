@@ -173,7 +173,7 @@ impl World {
         let mut changes = self.store.changes();
         let mut seen = self.states().await;
         while seen != wanted {
-            let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+            let heard = tokio::time::timeout(Duration::from_mins(1), changes.changed()).await;
             assert!(
                 heard.is_ok(),
                 "waited for {wanted:?}, and nothing has happened for a minute: {seen:?}"
@@ -187,7 +187,7 @@ impl World {
         let mut changes = self.store.changes();
         let mut seen = self.base.number(sql).await;
         while seen != wanted {
-            let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+            let heard = tokio::time::timeout(Duration::from_mins(1), changes.changed()).await;
             assert!(
                 heard.is_ok(),
                 "waited for {wanted}, and nothing has happened for a minute: {sql}: {seen}"
