@@ -12,7 +12,8 @@ use aftercommit::clock::{Clock, SystemClock};
 use aftercommit::config::Config;
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use aftercommit::relay::{Destinations, Relay, assemble};
-use aftercommit::store::SqlStore;
+use aftercommit::store::{RelayId, SqlStore};
+use uuid::Uuid;
 
 use super::watched::Watched;
 use crate::store::world::World as Base;
@@ -109,9 +110,14 @@ impl World {
 
     /// Starts a relay; several may run at once.
     pub(super) async fn relay(&self, more: &str) -> Running {
-        let context = assemble::context(self.store.clone(), &self.config(more), self.clock.clone())
-            .await
-            .unwrap();
+        let context = assemble::context(
+            RelayId(Uuid::new_v4()),
+            self.store.clone(),
+            &self.config(more),
+            self.clock.clone(),
+        )
+        .await
+        .unwrap();
         Running {
             relay: Relay::start(context, self.destinations(more)),
         }
