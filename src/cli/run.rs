@@ -98,9 +98,7 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     };
     warn_of_what_is_held(&store, &config).await;
     let shared: Arc<dyn Store> = Arc::new(store.clone());
-    let mut context = assemble::context(shared, &config, Arc::clone(&clock)).await?;
-    // The admin server looks for the heartbeat under this id.
-    context.relay = relay;
+    let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
     let daemon = Daemon {
         relay: Relay::start(context, destinations.clone()),
         config,
