@@ -49,12 +49,12 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
 
 /// Moves rows that had no route to the routes that their topics have by now.
 async fn route(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
-    let step = || context.store.route_unrouted(STEP_ROWS);
-    retrying("route", &stop.abort, step).await.unwrap_or(Ok(0))
+    let next = || context.store.route_unrouted(STEP_ROWS);
+    retrying("route", &stop.abort, next).await.unwrap_or(Ok(0))
 }
 
 /// Takes the oldest replay a step further.
 async fn replay(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
-    let step = || context.store.advance_replays(STEP_ROWS);
-    retrying("replay", &stop.abort, step).await.unwrap_or(Ok(0))
+    let next = || context.store.advance_replays(STEP_ROWS);
+    retrying("replay", &stop.abort, next).await.unwrap_or(Ok(0))
 }
