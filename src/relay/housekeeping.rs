@@ -34,9 +34,11 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
 /// One round of chores. Whether there may be more to do.
 async fn do_chores(context: &Context, wakeup: &Wakeup, stop: &Stop) -> Result<bool, StoreError> {
     let store = &context.store;
+    crate::crash_point!("before_routing");
     let Some(routed) = retrying("route", &stop.abort, || store.route_unrouted(STEP_ROWS)).await else {
         return Ok(false);
     };
+    crate::crash_point!("after_routing");
     let Some(replayed) = retrying("replay", &stop.abort, || store.advance_replays(STEP_ROWS)).await else {
         return Ok(false);
     };

@@ -5,7 +5,9 @@
 
 mod admin;
 mod admission;
+mod crash;
 mod postgres;
+mod process;
 mod relay;
 mod sqlite;
 mod store;
