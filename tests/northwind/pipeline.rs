@@ -47,8 +47,8 @@ pub(crate) struct Expected {
     pub(crate) payload: String,
 }
 
-/// A line of a file: its cells by column.
-pub(crate) struct Cells {
+/// A line of a file: which row it is, and its cells by column.
+pub(crate) struct Line {
     pub(crate) topic: &'static str,
     pub(crate) row_key: String,
     pub(crate) cells: BTreeMap<String, String>,
@@ -62,7 +62,7 @@ impl Pipeline {
     }
 
     /// Loads the three files in one transaction, as often as one likes. Returns what stands in them.
-    pub(crate) async fn load(&mut self, folder: &Path) -> Vec<Cells> {
+    pub(crate) async fn load(&mut self, folder: &Path) -> Vec<Line> {
         let mut all = Vec::new();
         let mut transaction = self.connection.begin().await.unwrap();
         for (table, op, row_key) in OUTBOX {
@@ -133,7 +133,7 @@ impl Pipeline {
     }
 }
 
-fn read(folder: &Path, table: &'static str) -> Vec<Cells> {
+fn read(folder: &Path, table: &'static str) -> Vec<Line> {
     let path = folder.join(format!("{table}.csv"));
     let mut reader =
         csv::Reader::from_path(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -145,7 +145,7 @@ fn read(folder: &Path, table: &'static str) -> Vec<Cells> {
             "orders" => cells["order_id"].clone(),
             _ => format!("[{}, {}]", cells["order_id"], cells["product_id"]),
         };
-        Cells {
+        Line {
             topic: table,
             row_key,
             cells,
@@ -155,7 +155,7 @@ fn read(folder: &Path, table: &'static str) -> Vec<Cells> {
 }
 
 /// A list of objects for PostgreSQL to make rows of; an empty cell is null.
-fn as_json(rows: &[Cells]) -> String {
+fn as_json(rows: &[Line]) -> String {
     let value = |cell: &String| {
         if cell.is_empty() {
             Value::Null
@@ -163,7 +163,7 @@ fn as_json(rows: &[Cells]) -> String {
             Value::String(cell.clone())
         }
     };
-    let object = |row: &Cells| -> Value {
+    let object = |row: &Line| -> Value {
         let fields = row
             .cells
             .iter()

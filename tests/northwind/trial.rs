@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::journal;
 use crate::keys;
-use crate::pipeline::{Cells, Expected, Pipeline};
+use crate::pipeline::{Expected, Line, Pipeline};
 use crate::postgres;
 use crate::process::{PATIENCE, Process};
 
@@ -51,13 +51,13 @@ async fn every_row_of_northwind_arrives_once_and_byte_for_byte_and_a_second_load
     relay.says("looked at the leases").await;
 
     let mut pipeline = Pipeline::connect(&database.url()).await;
-    let cells = pipeline.load(&rows).await;
+    let lines = pipeline.load(&rows).await;
     settled(&mut pipeline, &mut relay).await;
     let expected = pipeline.tables().await;
     let journal = journal::of(url).await;
     assert_eq!(journal.len(), expected.len(), "every row, once");
     compare(&journal, &expected, &pipeline.namespace().await);
-    cells_came_through(&journal, &cells);
+    cells_came_through(&journal, &lines);
 
     pipeline.load(&rows).await;
     pipeline.mark().await;
@@ -129,21 +129,21 @@ fn compare(journal: &[Received], expected: &[Expected], namespace: &str) {
 }
 
 /// What stood in the cells of the files stands in the bodies: accents, quotes, leading zeros, nothing where nothing was.
-fn cells_came_through(journal: &[Received], cells: &[Cells]) {
+fn cells_came_through(journal: &[Received], lines: &[Line]) {
     let body = |request: &Received| serde_json::from_slice(request.body.as_deref().unwrap()).unwrap();
     let bodies: BTreeMap<(&str, String), serde_json::Value> = journal
         .iter()
         .map(|request| ((request.topic().unwrap(), row_key(request)), body(request)))
         .collect();
-    for row in cells {
-        let body = &bodies[&(row.topic, row.row_key.clone())];
-        for (column, cell) in &row.cells {
+    for line in lines {
+        let body = &bodies[&(line.topic, line.row_key.clone())];
+        for (column, cell) in &line.cells {
             let arrived = match &body[column] {
                 serde_json::Value::Null => String::new(),
                 serde_json::Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            assert_eq!(&arrived, cell, "{column} of {} {}", row.topic, row.row_key);
+            assert_eq!(&arrived, cell, "{column} of {} {}", line.topic, line.row_key);
         }
     }
 }

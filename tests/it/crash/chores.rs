@@ -39,17 +39,46 @@ on_both! {
         let (world, job) = replayed_and_killed(backend, KeyMode::Same).await;
         let relay = finished(&world, job).await;
         let counts = world.receiver.counts();
-        assert_eq!((counts.requests, counts.effects), (40, 20), "each was sent again, and took effect once");
+        assert!(counts.requests >= 40, "each was sent again: {counts:?}");
+        assert_eq!(counts.effects, 20, "and took effect once");
         world.finish(vec![relay]).await;
     }
 
     async fn a_replay_under_a_new_key_goes_on_where_it_was_killed_and_is_new_to_the_receiver_once(backend: Backend) {
         let (world, job) = replayed_and_killed(backend, KeyMode::New).await;
         let relay = finished(&world, job).await;
-        let counts = world.receiver.counts();
-        assert_eq!((counts.requests, counts.effects), (40, 40), "each was sent again, as something new");
+        assert_eq!(world.receiver.counts().effects, 40, "each took effect again, once");
         world.finish(vec![relay]).await;
     }
+}
+
+/// The server ends the connection within the second migration, as it would for a client that is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_migration_that_is_cut_off_in_the_middle_leaves_nothing_half_done() {
+    let mut world = World::unrouted(Base::empty(Backend::Postgres).await).await;
+    world
+        .base
+        .execute(
+            "create function cut() returns event_trigger language plpgsql
+             as 'begin perform pg_terminate_backend(pg_backend_pid()); end';
+             create event trigger cut on ddl_command_start when tag in ('CREATE TRIGGER') execute function cut();",
+        )
+        .await;
+    let mut migrate = world.start(&["migrate"], &[]);
+    assert!(!migrate.ended().await.success());
+    let version = world.base.database.schema_version().await.unwrap();
+    assert_eq!(
+        version,
+        Some(1),
+        "the first migration stands, the second never was"
+    );
+
+    world.base.execute("drop event trigger cut").await;
+    let mut migrate = world.start(&["migrate"], &[]);
+    assert!(migrate.ended().await.success(), "{:#?}", migrate.log());
+    world.commit_batch().await;
+    let relay = world.relay();
+    world.finish(vec![relay]).await;
 }
 
 /// Orders are delivered and then replayed, by relays that die within the step of the replay and right after it.

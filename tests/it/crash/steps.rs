@@ -80,7 +80,7 @@ async fn a_relay_that_dies_right_after_a_transaction_loses_and_repeats_nothing()
 /// For each of `hits`, side by side: a relay dies at that pass of the point, and another one finds everything.
 async fn dies_at(backend: Backend, point: &'static str, hits: &[u64]) {
     let mut stories = JoinSet::new();
-    for hit in hits.iter().copied() {
+    for &hit in hits {
         stories.spawn(async move {
             let mut world = World::new(backend).await;
             world.commit_batch().await;

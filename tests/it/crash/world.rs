@@ -162,14 +162,14 @@ impl World {
 
     /// Waits until a query brings this number. It is asked again with each line that a relay says.
     pub(super) async fn until_number(&self, relay: &mut Process, sql: &str, wanted: i64) {
-        let waiting = async {
+        let asking = async {
             while self.base.number(sql).await != wanted {
                 relay.line(sql).await;
             }
         };
-        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        let came = tokio::time::timeout(PATIENCE, asking).await;
         assert!(
-            waited.is_ok(),
+            came.is_ok(),
             "not {wanted} in {PATIENCE:?}: {sql}: {:#?}",
             relay.log()
         );
