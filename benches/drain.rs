@@ -19,10 +19,10 @@
 mod postgres;
 
 mod drain {
-    pub mod bare;
-    pub mod figures;
-    pub mod receiver;
-    pub mod relayed;
+    pub(crate) mod bare;
+    pub(crate) mod figures;
+    pub(crate) mod receiver;
+    pub(crate) mod relayed;
 }
 
 use drain::figures::{Figures, Summary};
@@ -97,9 +97,9 @@ async fn measure(options: &Options) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        summary.print_json()
+        summary.print_json();
     } else {
-        summary.print_table()
+        summary.print_table();
     }
     Ok(())
 }

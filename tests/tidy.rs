@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 /// Each floor of `src`, from the ground up, and the floors that it may know. See the layout in ARCHITECTURE.md.
 const FLOORS: &str = "
     core:
+    crash:
     clock: core
     config: core clock
     telemetry: core clock config
-    store: core clock config telemetry
+    store: core crash clock config telemetry
     destination: core clock config telemetry
     mock: core
-    relay: core clock config telemetry store destination
+    relay: core crash clock config telemetry store destination
     capture: core clock config telemetry store destination
-    admin: core clock config telemetry store destination relay capture
-    cli: core clock config telemetry store destination relay capture admin mock
+    admin: core crash clock config telemetry store destination relay capture
+    cli: core crash clock config telemetry store destination relay capture admin mock
 ";
 
 /// What the pure core may not name: the outside world, the clocks of the system, and chance.
@@ -47,7 +48,9 @@ fn no_import_climbs_the_floors() {
             )];
         };
         let climbs = |name: &str| name != floor && !known.contains(&name);
-        let imports = imports(&file.code()).into_iter().filter(|(_, name)| climbs(name));
+        let imports = imports(&file.code(), file.depth())
+            .into_iter()
+            .filter(|(_, name)| climbs(name));
         let complaint = |name: String| {
             if known_to(&name).is_some() {
                 format!("`{floor}` may not know `{name}`: move the code down, or pass in what it needs")
@@ -62,7 +65,8 @@ fn no_import_climbs_the_floors() {
 #[test]
 fn the_core_knows_neither_the_outside_world_nor_time_nor_chance() {
     check(&rust_files(), |file| {
-        let code = if file.floor() == Some("core") {
+        // Its tests may: what makes a million documents draws them by chance.
+        let code = if file.floor() == Some("core") && !file.path.contains("/tests") {
             file.code()
         } else {
             String::new()
@@ -189,7 +193,7 @@ fn the_rule_of_the_floors_sees_every_form_of_an_import() {
                 use crate::{\n    core::row::{Row, store},\n    relay::Lease,\n};\n\
                 fn f() { super::super::admin::serve(crate::cli::Verb) }\n\
                 use crate::capture as way_in;\n";
-    let seen = imports(code);
+    let seen = imports(code, 2);
     let expected = [
         (1, "store"),
         (2, "core"),
@@ -215,6 +219,13 @@ impl SourceFile {
         let first = inside.split('/').next()?;
         let name = first.strip_suffix(".rs").unwrap_or(first);
         (!["lib", "main"].contains(&name)).then_some(name)
+    }
+
+    /// How many times `super` leads to the root of the crate.
+    fn depth(&self) -> usize {
+        let inside = self.path.strip_prefix("src/").unwrap_or(&self.path);
+        let module = inside.strip_suffix("/mod.rs").unwrap_or(inside);
+        module.split('/').count()
     }
 
     /// The text with its comments blanked; the lines keep their numbers.
@@ -291,19 +302,29 @@ fn lines_where(text: &str, complaint: impl Fn(&str) -> Option<String>) -> Vec<(u
 
 /// The modules that code names by a path from the root of the crate, each with its line.
 ///
-/// A chain of `super::` may end at the root or below it: it counts where the next word is a floor.
-fn imports(code: &str) -> Vec<(usize, String)> {
+/// A chain of `super::` counts where it is long enough to end at the root, and the next word is a floor. A macro of the
+/// crate is named at the root, wherever it stands: it counts as the file of its name.
+fn imports(code: &str, depth: usize) -> Vec<(usize, String)> {
     let line_of = |position: usize| code[..position].matches('\n').count() + 1;
     let from_root = code.match_indices("crate::").flat_map(|(position, path)| {
         let heads = heads(&code[position + path.len()..]);
         heads.into_iter().map(move |head| (line_of(position), head))
     });
-    let from_super = code.match_indices("super::").flat_map(|(position, path)| {
+    let to_root = "super::".repeat(depth);
+    let from_super = code.match_indices(&to_root).flat_map(|(position, path)| {
         let heads = heads(&code[position + path.len()..]);
         let floors = heads.into_iter().filter(|head| known_to(head).is_some());
         floors.map(move |head| (line_of(position), head))
     });
-    from_root.chain(from_super).collect()
+    let floor_of_macro = |head: String| {
+        if head == "crash_point" {
+            "crash".to_owned()
+        } else {
+            head
+        }
+    };
+    let all = from_root.chain(from_super);
+    all.map(|(line, head)| (line, floor_of_macro(head))).collect()
 }
 
 /// The floors that a floor may know, or nothing if there is no such floor.

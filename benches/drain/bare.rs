@@ -10,7 +10,7 @@ use super::figures::{Meter, Turn};
 use super::receiver::Process;
 
 /// A client as the relay's, but without its guards.
-pub fn client() -> anyhow::Result<Client> {
+pub(crate) fn client() -> anyhow::Result<Client> {
     let _already_chosen = rustls::crypto::ring::default_provider().install_default();
     #[expect(
         clippy::disallowed_methods,
@@ -26,7 +26,7 @@ pub fn client() -> anyhow::Result<Client> {
 }
 
 /// Sends a request of the benchmark's own.
-pub async fn send(client: &Client, request: Request) -> anyhow::Result<Response> {
+pub(crate) async fn send(client: &Client, request: Request) -> anyhow::Result<Response> {
     #[expect(
         clippy::disallowed_methods,
         reason = "the limit has no guards: that is what it is for"
@@ -36,7 +36,12 @@ pub async fn send(client: &Client, request: Request) -> anyhow::Result<Response>
 }
 
 /// Sends `rows` requests of `bytes` each, `concurrency` at a time.
-pub async fn run(receiver: &Process, rows: u64, bytes: usize, concurrency: usize) -> anyhow::Result<Turn> {
+pub(crate) async fn run(
+    receiver: &Process,
+    rows: u64,
+    bytes: usize,
+    concurrency: usize,
+) -> anyhow::Result<Turn> {
     let (client, url) = (client()?, Arc::<str>::from(receiver.url()));
     let body = bytes::Bytes::from(super::relayed::payload(1, bytes));
     let next = Arc::new(AtomicU64::new(0));

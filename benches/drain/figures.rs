@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::relayed::Backend;
 
 /// Measures one turn.
-pub struct Meter {
+pub(crate) struct Meter {
     start: Instant,
     others: Vec<u32>,
     cpu_before: (Duration, Duration),
@@ -14,29 +14,29 @@ pub struct Meter {
 
 /// One turn of the loop or the relay.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// Rows a second.
-    pub rows_per_s: f64,
+    pub(crate) rows_per_s: f64,
     /// CPU of this process, microseconds a row.
-    pub cpu_us: f64,
+    pub(crate) cpu_us: f64,
     /// CPU of receiver and database, microseconds a row.
-    pub other_cpu_us: f64,
+    pub(crate) other_cpu_us: f64,
     /// The most memory that this process has had so far, in MiB.
-    pub peak_mib: f64,
+    pub(crate) peak_mib: f64,
 }
 
 /// The two turns of a round.
 #[derive(Debug, Clone, Copy)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Of the loop.
-    pub limit: Turn,
+    pub(crate) limit: Turn,
     /// Of the relay.
-    pub relay: Turn,
+    pub(crate) relay: Turn,
 }
 
 impl Meter {
     /// Starts now; `others` are the processes of receiver and database.
-    pub fn start(others: &[u32]) -> Self {
+    pub(crate) fn start(others: &[u32]) -> Self {
         let others = others.to_vec();
         let cpu_before = (cpu_of("self"), cpu_of_all(&others));
         #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
@@ -50,7 +50,7 @@ impl Meter {
 
     /// Ends the turn.
     #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-    pub fn stop(self, rows: u64) -> Turn {
+    pub(crate) fn stop(self, rows: u64) -> Turn {
         let rows = rows as f64;
         let took = self.start.elapsed().as_secs_f64();
         let own = cpu_of("self").saturating_sub(self.cpu_before.0);
@@ -66,16 +66,16 @@ impl Meter {
 
 /// All rounds.
 #[derive(Debug, Default)]
-pub struct Summary(BTreeMap<Backend, Vec<Figures>>);
+pub(crate) struct Summary(BTreeMap<Backend, Vec<Figures>>);
 
 impl Summary {
     /// Adds a round.
-    pub fn add(&mut self, backend: Backend, figures: Figures) {
+    pub(crate) fn add(&mut self, backend: Backend, figures: Figures) {
         self.0.entry(backend).or_default().push(figures);
     }
 
     /// For people: the median of each figure.
-    pub fn print_table(&self) {
+    pub(crate) fn print_table(&self) {
         println!(
             "                    rows/s   CPU µs a row: own / receiver and database   peak MiB   ratio to the loop"
         );
@@ -102,7 +102,7 @@ impl Summary {
     }
 
     /// For programs: one object.
-    pub fn print_json(&self) {
+    pub(crate) fn print_json(&self) {
         let of = |rounds: &Vec<Figures>| {
             let relay = |figure: fn(&Turn) -> f64| median(rounds.iter().map(|round| figure(&round.relay)));
             serde_json::json!({
@@ -169,7 +169,7 @@ fn every_process() -> impl Iterator<Item = u32> {
 }
 
 /// The parent of a process, if it lives.
-pub fn parent_of(process: u32) -> Option<u32> {
+pub(crate) fn parent_of(process: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
 }

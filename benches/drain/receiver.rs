@@ -7,7 +7,7 @@ use aftercommit::mock::receiver::{Detail, JournalOptions, ReceiverOptions, run};
 use tokio_util::sync::CancellationToken;
 
 /// A running receiver.
-pub struct Process {
+pub(crate) struct Process {
     child: Child,
     url: String,
     client: reqwest::Client,
@@ -15,7 +15,7 @@ pub struct Process {
 
 impl Process {
     /// Starts one on a free port.
-    pub fn start() -> anyhow::Result<Self> {
+    pub(crate) fn start() -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("--receiver")
             .stdout(Stdio::piped())
@@ -34,17 +34,17 @@ impl Process {
     }
 
     /// Where it listens.
-    pub fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// Its process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// How many keys it has seen.
-    pub async fn unique_keys(&self) -> anyhow::Result<u64> {
+    pub(crate) async fn unique_keys(&self) -> anyhow::Result<u64> {
         let request = self.client.get(format!("{}effects", self.url)).build()?;
         let counts: serde_json::Value =
             serde_json::from_slice(&super::bare::send(&self.client, request).await?.bytes().await?)?;
@@ -54,21 +54,21 @@ impl Process {
     }
 
     /// Lets it forget what it has seen.
-    pub async fn reset(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn reset(&mut self) -> anyhow::Result<()> {
         let request = self.client.delete(format!("{}journal", self.url)).build()?;
         super::bare::send(&self.client, request).await?;
         Ok(())
     }
 
     /// Ends it.
-    pub fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         let _already_gone = self.child.kill();
         let _already_reaped = self.child.wait();
     }
 }
 
 /// What the process does.
-pub async fn serve() -> anyhow::Result<()> {
+pub(crate) async fn serve() -> anyhow::Result<()> {
     let journal = JournalOptions {
         detail: Detail::Counts,
         ..JournalOptions::default()
@@ -78,7 +78,7 @@ pub async fn serve() -> anyhow::Result<()> {
         ..ReceiverOptions::default()
     };
     run(options, CancellationToken::new(), |address| {
-        println!("http://{address}/")
+        println!("http://{address}/");
     })
     .await?;
     Ok(())

@@ -16,7 +16,7 @@ use crate::postgres::Server;
 
 /// Which database the rows wait in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Backend {
+pub(crate) enum Backend {
     /// A server of its own, which syncs each commit to disk.
     Postgres,
     /// A file in a temporary directory.
@@ -27,14 +27,14 @@ pub enum Backend {
 const SETTINGS: &str = "fsync = on\nfull_page_writes = on\nshared_buffers = 256MB\nmax_wal_size = 4GB\n";
 
 /// A JSON object of about `bytes` bytes.
-pub fn payload(number: u64, bytes: usize) -> String {
+pub(crate) fn payload(number: u64, bytes: usize) -> String {
     let head = format!(r#"{{"id":{number},"email":"ada@example.com","amount":10.10,"note":""#);
     let fill = bytes.saturating_sub(head.len() + 2);
     format!("{head}{}\"}}", "x".repeat(fill))
 }
 
 /// Lets `rows` rows wait, then drains them.
-pub async fn run(
+pub(crate) async fn run(
     backend: Backend,
     receiver: &Process,
     rows: u64,
@@ -65,7 +65,13 @@ pub async fn run(
     fill(backend, &url, rows, bytes).await?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let context = assemble::context(Arc::new(store.clone()), &config, clock.clone()).await?;
+    let context = assemble::context(
+        aftercommit::store::RelayId(uuid::Uuid::new_v4()),
+        Arc::new(store.clone()),
+        &config,
+        clock.clone(),
+    )
+    .await?;
     let mut others = vec![receiver.pid()];
     if backend == Backend::Postgres {
         others.push(postmaster(&url).await?);

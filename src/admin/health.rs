@@ -41,6 +41,7 @@ pub(super) async fn live() -> Json<Liveness> {
 }
 
 pub(super) async fn ready(State(state): State<AdminState>) -> (StatusCode, Json<Readiness>) {
+    let _turn = state.looking.lock().await;
     let database = Check::of(state.store.database().check().await);
     let relay = if database.ok {
         heartbeat(&state).await

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use secrecy::SecretString;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use crate::store::RelayId;
 use crate::store::admin::{Act, AdminError, AdminStore};
@@ -24,6 +24,8 @@ pub struct AdminSettings {
 pub(super) struct AdminState {
     pub(super) store: AdminStore,
     pub(super) relay: RelayId,
+    /// Whoever asks for readiness holds it: one look at a time, since anybody may ask and a look opens a connection.
+    pub(super) looking: Arc<Mutex<()>>,
     settings: watch::Receiver<Arc<AdminSettings>>,
 }
 
@@ -36,6 +38,7 @@ impl AdminState {
         Self {
             store,
             relay,
+            looking: Arc::default(),
             settings,
         }
     }

@@ -5,7 +5,7 @@
 //! ```
 //! Memory holds a few batches, however long the input is.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
@@ -27,6 +27,8 @@ enum Handed {
     Batch(Batch),
     /// All was read and all was well: what has been written may be committed.
     End,
+    /// Nothing may be committed.
+    Problem(CaptureError),
 }
 
 #[derive(Default)]
@@ -46,43 +48,53 @@ pub async fn enqueue(
     written: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Enqueued, CaptureError> {
     let (sender, batches) = mpsc::channel(BATCHES_WAITING);
-    let reading = tokio::task::spawn_blocking(move || read(rows, &sender));
+    // Not waited for: where the database gives up, the thread may still hang on its input, and ends with its next batch.
+    tokio::task::spawn_blocking(move || read(rows, &sender));
+    let problem = Arc::new(OnceLock::new());
+    let found = Arc::clone(&problem);
     let outcome = database
         .write(move |transaction| {
-            Box::pin(async move { write(transaction, batches, &input, &written).await })
+            Box::pin(async move { write(transaction, batches, &input, &found, &written).await })
         })
         .await;
-    match reading.await {
-        // What is wrong with the input goes first: it is why the transaction was given up.
-        Ok(Err(problem)) => Err(problem),
-        Ok(Ok(())) => Ok(outcome?),
-        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    // What is wrong with the input is why the transaction was given up.
+    match Arc::into_inner(problem).and_then(OnceLock::into_inner) {
+        Some(problem) => Err(problem),
+        None => Ok(outcome?),
     }
 }
 
 /// Reads until the end, the first problem, or until nobody takes the batches any more.
-fn read(rows: Rows, sender: &Sender<Handed>) -> Result<(), CaptureError> {
+fn read(rows: Rows, sender: &Sender<Handed>) {
     let mut batch = Batch::default();
     for captured in rows {
-        batch.push(captured?);
-        if batch.is_full()
-            && sender
-                .blocking_send(Handed::Batch(std::mem::take(&mut batch)))
-                .is_err()
-        {
-            return Ok(());
+        let full = match captured {
+            Ok(captured) => {
+                batch.push(captured);
+                if !batch.is_full() {
+                    continue;
+                }
+                Handed::Batch(std::mem::take(&mut batch))
+            }
+            Err(problem) => {
+                let _ = sender.blocking_send(Handed::Problem(problem));
+                return;
+            }
+        };
+        if sender.blocking_send(full).is_err() {
+            return;
         }
     }
     let _ = sender
         .blocking_send(Handed::Batch(batch))
         .and_then(|()| sender.blocking_send(Handed::End));
-    Ok(())
 }
 
 async fn write(
     transaction: &mut Transaction,
     mut batches: Receiver<Handed>,
     input: &str,
+    found: &OnceLock<CaptureError>,
     written: &(impl Fn(u64) + Sync),
 ) -> Result<Enqueued, StoreError> {
     let mut total = Enqueued::default();
@@ -97,6 +109,11 @@ async fn write(
                 written(total.admitted + total.unchanged);
             }
             Some(Handed::End) => return Ok(total),
+            Some(Handed::Problem(problem)) => {
+                let rollback = Err(StoreError::Refused(problem.to_string()));
+                let _ = found.set(problem);
+                return rollback;
+            }
             None => return Err(StoreError::Refused(format!("{input} was not read to its end"))),
         }
     }

@@ -3,6 +3,7 @@
 use super::settings::Settings;
 use crate::config::Config;
 use crate::relay::assemble;
+use crate::store::admin::AdminStore;
 use crate::store::{Database, MissingFile, SqlStore, StoreError};
 
 /// The configuration, and the database that it names, checked: it answers and has the right schema.
@@ -18,4 +19,20 @@ pub(super) fn connect(config: &Config, missing_file: MissingFile) -> Result<Data
     let mut options = assemble::database_options(&config.database);
     options.missing_file = missing_file;
     Database::connect(&config.database.url, &options)
+}
+
+/// Where a person sits who looks at deliveries and steers them.
+pub(super) struct Desk {
+    pub(super) store: AdminStore,
+    /// The names of the destinations that the configuration has.
+    pub(super) configured: Vec<String>,
+}
+
+/// Opens the database to look at deliveries and steer them.
+pub(super) async fn desk(settings: &Settings) -> anyhow::Result<Desk> {
+    let (config, store) = open(settings).await?;
+    Ok(Desk {
+        store: AdminStore::new(store.database().clone(), config.relay.lease_ttl),
+        configured: config.destinations.into_keys().collect(),
+    })
 }

@@ -9,6 +9,7 @@ use crate::capture::CaptureError;
 use crate::config::ConfigFaults;
 use crate::relay::assemble::AssembleError;
 use crate::store::StoreError;
+use crate::store::admin::AdminError;
 
 /// What the exit codes mean; every `--help` shows it.
 pub(super) const EXIT_CODES: &str = "\
@@ -67,25 +68,41 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             Problem::NotFound(_) => Exit::NotFound,
         });
     }
-    if cause.is::<ConfigFaults>() || cause.is::<AssembleError>() {
-        return Some(Exit::BadInput);
-    }
-    if let Some(CaptureError::Line(_)) = cause.downcast_ref() {
-        return Some(Exit::BadInput);
+    if let Some(error) = cause.downcast_ref() {
+        return Some(match error {
+            AdminError::Store(error) => exit_of_store(error),
+            AdminError::UnknownDestination { .. }
+            | AdminError::UnknownDelivery(_)
+            | AdminError::UnknownReplay(_) => Exit::NotFound,
+            _ => Exit::BadInput,
+        });
     }
     if let Some(error) = cause.downcast_ref() {
         return Some(match error {
-            StoreError::Unavailable(_)
-            | StoreError::NotMigrated
-            | StoreError::TooOld { .. }
-            | StoreError::TooNew { .. } => Exit::Database,
-            StoreError::Refused(_) => Exit::BadInput,
-            StoreError::Unexpected(_) => Exit::Failed,
+            CaptureError::Store(error) => exit_of_store(error),
+            CaptureError::Line(_) | CaptureError::Read { .. } => Exit::BadInput,
         });
+    }
+    if cause.is::<ConfigFaults>() || cause.is::<AssembleError>() {
+        return Some(Exit::BadInput);
+    }
+    if let Some(error) = cause.downcast_ref() {
+        return Some(exit_of_store(error));
     }
     let broken = cause.downcast_ref::<io::Error>()?.kind() == ErrorKind::BrokenPipe;
     // Whoever read the output has seen enough of it.
     broken.then_some(Exit::Done)
+}
+
+fn exit_of_store(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Unavailable(_)
+        | StoreError::NotMigrated
+        | StoreError::TooOld { .. }
+        | StoreError::TooNew { .. } => Exit::Database,
+        StoreError::Refused(_) => Exit::BadInput,
+        StoreError::Unexpected(_) => Exit::Failed,
+    }
 }
 
 /// Tells what went wrong, and returns the code to end with.

@@ -3,7 +3,9 @@
 //! A verb reads its options, asks the floors below, and prints. What is decided is decided there. Errors travel up to
 //! `exit`, which knows the exit code of each.
 
+mod act;
 mod apply;
+mod cancel;
 mod config;
 mod database;
 mod demo;
@@ -11,15 +13,22 @@ mod enqueue;
 mod exit;
 mod init;
 mod key;
+mod list;
 mod migrate;
 mod mock;
 mod output;
+mod pause;
 mod progress;
 mod reload;
+mod replay;
 mod run;
+mod selection;
 mod settings;
+mod show;
 mod signals;
+mod status;
 mod table;
+mod times;
 
 use std::process::ExitCode;
 
@@ -77,6 +86,42 @@ enum Verb {
     )]
     Enqueue(enqueue::Enqueue),
 
+    /// Show how destinations and relays stand
+    #[command(after_help = "Example:\n  aftercommit status")]
+    Status(status::StatusVerb),
+
+    /// List deliveries, the newest row first
+    #[command(
+        after_help = "Examples:\n  aftercommit list --state dead,uncertain\n  aftercommit list --topic orders --row-key 10248 --json"
+    )]
+    List(list::List),
+
+    /// Show a delivery: its row, its key, and every attempt
+    #[command(after_help = "Examples:\n  aftercommit show 4711\n  aftercommit show 4711:crm --json")]
+    Show(show::Show),
+
+    /// Make deliveries that have ended due again
+    #[command(
+        after_help = "Examples:\n  aftercommit replay --destination crm --state dead --since 2h --dry-run\n  \
+                      aftercommit replay --destination crm --state dead --since 2h --reason 'crm is back' --wait\n  \
+                      aftercommit replay 4711:crm --key new --reason 'customer asked for a second copy'"
+    )]
+    Replay(replay::ReplayVerb),
+
+    /// End deliveries that are owed or uncertain, or a replay
+    #[command(
+        after_help = "Examples:\n  aftercommit cancel 4711:crm --reason 'test row'\n  aftercommit cancel --replay 3 --reason 'wrong filter'"
+    )]
+    Cancel(cancel::Cancel),
+
+    /// Begin nothing more for a destination until it is resumed
+    #[command(after_help = "Example:\n  aftercommit pause crm --reason 'maintenance until noon'")]
+    Pause(pause::PauseVerb),
+
+    /// Let a paused destination go on
+    #[command(after_help = "Example:\n  aftercommit resume crm --reason 'maintenance is over'")]
+    Resume(pause::PauseVerb),
+
     /// Run a receiver to try with
     Mock(mock::Mock),
 
@@ -94,11 +139,15 @@ enum Verb {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let Cli { settings, verb } = Cli::parse();
-    let outcome = Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(run(verb, &settings)));
+    let outcome = match Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(run(verb, &settings));
+            // A thread may still wait for standard input; what was to be kept is committed.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(error.into()),
+    };
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => exit::report(&error).into(),
@@ -113,6 +162,13 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Apply(verb) => apply::run(&verb, settings).await,
         Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
+        Verb::Status(verb) => status::run(&verb, settings).await,
+        Verb::List(verb) => list::run(verb, settings).await,
+        Verb::Show(verb) => show::run(&verb, settings).await,
+        Verb::Replay(verb) => replay::run(&verb, settings).await,
+        Verb::Cancel(verb) => cancel::run(&verb, settings).await,
+        Verb::Pause(verb) => pause::pause(&verb, settings).await,
+        Verb::Resume(verb) => pause::resume(&verb, settings).await,
         Verb::Mock(verb) => mock::run(verb).await,
         Verb::Config(verb) => config::run(&verb, settings),
         Verb::Key(verb) => key::run(verb),

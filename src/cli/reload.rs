@@ -2,7 +2,7 @@
 //!
 //! Wholly or not at all: a configuration that is broken, or that the database refuses, changes nothing.
 
-use super::run::Daemon;
+use super::run::{Daemon, admin_settings, warn_of_what_is_held};
 use super::settings::Settings;
 use crate::config::Config;
 use crate::relay::assemble;
@@ -38,6 +38,10 @@ async fn try_reload(daemon: &mut Daemon, settings: &Settings) -> anyhow::Result<
         assemble::changed_destinations(&daemon.destinations, &daemon.config, &new, &daemon.clock)?;
     let applied = daemon.store.apply(assemble::plan(&new)).await?;
     daemon.relay.reload(destinations.clone());
+    if let Some(admin) = &daemon.admin {
+        admin.reload(admin_settings(&new));
+    }
+    warn_of_what_is_held(&daemon.store, &new).await?;
     daemon.destinations = destinations;
     daemon.config = new;
     Ok(applied)

@@ -11,18 +11,23 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::Serialize;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::database;
-use super::exit::Exit;
+use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::reload::reload;
 use super::settings::Settings;
 use super::signals::{Asked, Signals};
+use crate::admin::{AdminServer, AdminSettings, Limits};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::relay::{Destinations, Relay, assemble};
-use crate::store::{MissingFile, SqlStore, Store};
+use crate::store::admin::AdminStore;
+use crate::store::{MissingFile, RelayId, SqlStore, Store, StoreError};
 use crate::telemetry;
 
 #[derive(clap::Args)]
@@ -63,6 +68,15 @@ pub(super) struct Daemon {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) store: SqlStore,
     pub(super) relay: Relay,
+    pub(super) admin: Option<AdminServer>,
+}
+
+/// Printed once the relay is at work.
+#[derive(Serialize)]
+struct Ready {
+    relay: String,
+    destinations: usize,
+    admin: Option<String>,
 }
 
 pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit> {
@@ -72,25 +86,92 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let destinations = assemble::destinations(&config, &clock)?;
     let store = SqlStore::new(database::connect(&config, MissingFile::Refuse)?);
+    let relay = RelayId(Uuid::new_v4());
+    // Before the database answers: `/readyz` says why the relay is not at work yet.
+    let (admin, address) = start_admin(verb, &config, &store, relay).await?;
 
-    let waiting = CancellationToken::new();
-    let plan = assemble::plan(&config);
+    let (plan, waiting) = (assemble::plan(&config), CancellationToken::new());
     tokio::select! {
         prepared = assemble::prepare(&store, &plan, &waiting) => prepared.transpose()?,
         () = signals.stop() => return Ok(Exit::Done),
     };
+    warn_of_what_is_held(&store, &config).await?;
     let shared: Arc<dyn Store> = Arc::new(store.clone());
-    let context = assemble::context(shared, &config, Arc::clone(&clock)).await?;
-    let relay_id = context.relay.0;
+    let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
     let daemon = Daemon {
         relay: Relay::start(context, destinations.clone()),
         config,
         destinations,
         clock,
         store,
+        admin,
     };
-    tracing::info!(relay = %relay_id, destinations = daemon.destinations.len(), "the relay is at work");
+    let ready = Ready {
+        relay: relay.0.to_string(),
+        destinations: daemon.destinations.len(),
+        admin: address.map(|address| format!("http://{address}/")),
+    };
+    verb.output.open().print(&ready, |ready| {
+        let admin = ready.admin.as_deref().unwrap_or("off");
+        format!(
+            "ready: relay {}, {} destinations, admin server {admin}",
+            ready.relay, ready.destinations
+        )
+    })?;
     daemon.serve(settings, signals).await
+}
+
+async fn start_admin(
+    verb: &Run,
+    config: &Config,
+    store: &SqlStore,
+    relay: RelayId,
+) -> anyhow::Result<(Option<AdminServer>, Option<SocketAddr>)> {
+    let listen = match verb.listen {
+        Some(Listen::Off) => None,
+        Some(Listen::At(address)) => Some(address),
+        None => config.admin.listen,
+    };
+    let Some(listen) = listen else {
+        return Ok((None, None));
+    };
+    let refused = |error| {
+        Problem::Failed(format!(
+            "the admin server cannot listen at {listen}: {error}; set another address in admin.listen, or off"
+        ))
+    };
+    let listener = TcpListener::bind(listen).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
+    let server = AdminServer::start(listener, desk, relay, admin_settings(config), Limits::default());
+    tracing::info!(%address, "the admin server listens");
+    Ok((Some(server), Some(address)))
+}
+
+/// What the admin server takes from a configuration.
+pub(super) fn admin_settings(config: &Config) -> AdminSettings {
+    AdminSettings {
+        token: config.admin.token.clone(),
+        destinations: config.destinations.keys().cloned().collect(),
+    }
+}
+
+/// What is owed to a destination that the configuration does not have stays owed, and nobody works on it.
+pub(super) async fn warn_of_what_is_held(store: &SqlStore, config: &Config) -> Result<(), StoreError> {
+    let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
+    let configured: Vec<String> = config.destinations.keys().cloned().collect();
+    let destinations = desk.status(&configured).await?.destinations;
+    for held in destinations
+        .into_iter()
+        .filter(|status| !status.configured && status.owed > 0)
+    {
+        tracing::warn!(
+            destination = held.name,
+            owed = held.owed,
+            "the destination is not in the configuration; what is owed to it is held"
+        );
+    }
+    Ok(())
 }
 
 impl Daemon {
@@ -113,23 +194,25 @@ impl Daemon {
     /// Finishes what is in flight within the grace time. A second signal ends the wait.
     async fn stop(self, mut signals: Signals) -> anyhow::Result<Exit> {
         let grace = self.config.relay.shutdown_grace;
-        tracing::info!(grace_ms = grace.as_millis(), "ending: nothing new is begun");
+        tracing::info!(grace_s = grace.as_secs_f64(), "ending: nothing new is begun");
         let abort = self.relay.abort_token();
-        let shutdown = self.relay.shutdown(grace);
-        tokio::pin!(shutdown);
-        let exit = tokio::select! {
-            ended = &mut shutdown => {
-                ended?;
-                Exit::Done
+        let (relay, admin, store) = (self.relay, self.admin, self.store);
+        let orderly = async move {
+            relay.shutdown(grace).await?;
+            if let Some(admin) = admin {
+                admin.shutdown().await?;
             }
+            store.database().close().await;
+            anyhow::Ok(Exit::Done)
+        };
+        tokio::pin!(orderly);
+        tokio::select! {
+            ended = &mut orderly => ended,
             () = signals.stop() => {
                 tracing::warn!("ending at once; what is in flight stays on record as unsettled");
                 abort.cancel();
-                shutdown.await?;
-                Exit::Failed
+                Ok(Exit::Failed)
             }
-        };
-        self.store.database().close().await;
-        Ok(exit)
+        }
     }
 }

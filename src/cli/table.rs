@@ -1,6 +1,9 @@
 //! Tables that one wants to look at: the same look for every verb.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+/// A line under the header, and nothing else that draws the eye.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// A table under a header.
 pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Table {
@@ -12,7 +15,7 @@ pub(super) fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<I
 /// A table without a header.
 pub(super) fn plain<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(STYLE);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.add_rows(rows);
     table

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::{Active, Context, Destinations, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
@@ -75,13 +74,13 @@ fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Res
     })
 }
 
-/// What every part of a new relay shares. It has a fresh id, from which its jitter follows too.
+/// What every part of a new relay shares. Its jitter follows from its id.
 pub async fn context(
+    relay: RelayId,
     store: Arc<dyn Store>,
     config: &Config,
     clock: Arc<dyn Clock>,
 ) -> Result<Context, StoreError> {
-    let relay = RelayId(Uuid::new_v4());
     let namespace = match &config.database.namespace {
         Some(namespace) => namespace.clone(),
         None => store.namespace().await?,

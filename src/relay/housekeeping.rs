@@ -5,46 +5,59 @@
 
 use std::time::Duration;
 
+use super::Context;
 use super::dispatcher::{Exit, Stop};
 use super::reconnect::retrying;
-use super::{Context, Wakeup};
 use crate::store::StoreError;
 
 /// Rows that one step moves at most.
 const STEP_ROWS: u32 = 1_000;
 /// How often there is a look whether something is to be done.
 const EVERY: Duration = Duration::from_secs(1);
+/// The share of time that looks which find nothing may take: one part in so many. Rows without a route are walked by
+/// each look, however many there are.
+const LOOK_SHARE: u32 = 50;
 
 /// Keeps house until it is asked to stop.
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
-    let mut bell = context.wakeup.listen();
+    let mut next_look = Duration::ZERO;
     while !stop.drain.is_cancelled() {
-        if do_chores(&context, &context.wakeup, &stop).await? {
+        let mut moved = replay(&context, &stop).await?;
+        let started = context.clock.monotonic();
+        if started >= next_look {
+            let routed = route(&context, &stop).await?;
+            let ended = context.clock.monotonic();
+            let took = ended.saturating_sub(started);
+            next_look = if routed > 0 {
+                ended
+            } else {
+                ended + EVERY.max(took * LOOK_SHARE)
+            };
+            moved += routed;
+        }
+        if moved > 0 {
+            context.wakeup.ring();
             continue;
         }
         tokio::select! {
             () = stop.drain.cancelled() => {}
-            _ = bell.changed() => {}
             () = tokio::time::sleep(EVERY) => {}
         }
     }
     Ok(Exit::Drained)
 }
 
-/// One round of chores. Whether there may be more to do.
-async fn do_chores(context: &Context, wakeup: &Wakeup, stop: &Stop) -> Result<bool, StoreError> {
-    let store = &context.store;
+/// Moves rows that had no route to the routes that their topics have by now.
+async fn route(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
+    let next = || context.store.route_unrouted(STEP_ROWS);
     crate::crash_point!("before_routing");
-    let Some(routed) = retrying("route", &stop.abort, || store.route_unrouted(STEP_ROWS)).await else {
-        return Ok(false);
-    };
+    let routed = retrying("route", &stop.abort, next).await;
     crate::crash_point!("after_routing");
-    let Some(replayed) = retrying("replay", &stop.abort, || store.advance_replays(STEP_ROWS)).await else {
-        return Ok(false);
-    };
-    let moved = routed? + replayed?;
-    if moved > 0 {
-        wakeup.ring();
-    }
-    Ok(moved > 0)
+    routed.unwrap_or(Ok(0))
+}
+
+/// Takes the oldest replay a step further.
+async fn replay(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
+    let next = || context.store.advance_replays(STEP_ROWS);
+    retrying("replay", &stop.abort, next).await.unwrap_or(Ok(0))
 }

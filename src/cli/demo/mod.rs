@@ -31,6 +31,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::core::delivery::State;
 use crate::mock::receiver::{Received, Receiver};
 use crate::relay::{Relay, assemble};
+use crate::store::RelayId;
 use crate::telemetry;
 
 /// How often the demo looks how far it is.
@@ -64,7 +65,8 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
     let config = setting::config(url, receiver.url())?;
     telemetry::init(&config.log)?;
     place.store.apply(assemble::plan(&config)).await?;
-    let context = assemble::context(Arc::new(place.store.clone()), &config, Arc::clone(&clock)).await?;
+    let store = Arc::new(place.store.clone());
+    let context = assemble::context(RelayId(Uuid::new_v4()), store, &config, Arc::clone(&clock)).await?;
     let mut relay = Relay::start(context, assemble::destinations(&config, &clock)?);
 
     let progress = Progress::of(verb.rows, "committed");

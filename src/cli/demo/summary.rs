@@ -70,8 +70,9 @@ impl Summary {
             out_of_order,
             unknown,
         } = self.verdict;
+        let table = table.trim_fmt();
         format!(
-            "{table}\n{lost} lost, {repeated} repeated, {invented} invented, {out_of_order} out of order, {unknown} not on \
+            "{table}\n\n{lost} lost, {repeated} repeated, {invented} invented, {out_of_order} out of order, {unknown} not on \
              record; {:.1} s",
             self.seconds
         )

@@ -181,7 +181,7 @@ mod tests {
         let (order, old, new) = (fact("order", None), fact("ada", Some(1)), fact("ada", Some(2)));
         let all = [order.clone(), old.clone(), new.clone()];
 
-        let repeated = verdict(&recorded, &[&all[..], &[order.clone()]].concat());
+        let repeated = verdict(&recorded, &[&all[..], std::slice::from_ref(&order)].concat());
         assert_eq!(
             repeated,
             Verdict {

@@ -3,6 +3,7 @@
 mod changes;
 mod defaults;
 mod faults;
+mod fits;
 mod secrets;
 
 use std::collections::BTreeMap;

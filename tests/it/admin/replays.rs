@@ -94,7 +94,10 @@ on_both! {
         world.commit_orders(1, 10).await;
         world.settle("crm", "outbox_id <= 4", Reason::Accepted).await;
         let all_of_crm = DeliveryFilter { destination: Some("crm".to_owned()), ..Default::default() };
-        let replay = start(&world, &request(Selection::Filter(all_of_crm))).await;
+        let wanted = request(Selection::Filter(all_of_crm));
+        let dry = world.admin.dry_run(&wanted).await.unwrap();
+        assert_eq!((dry.matched, dry.requeued, dry.left_alone), (10, 4, 6));
+        let replay = start(&world, &wanted).await;
         finish(&world, 3).await;
         let done = world.admin.replay(replay.id).await.unwrap();
         assert_eq!((done.requeued, done.left_alone), (4, 6));
@@ -141,6 +144,17 @@ on_both! {
         finish(&world, 10).await;
         let done = world.admin.replay(forced.id).await.unwrap();
         assert_eq!((done.requeued, done.left_alone, done.skipped), (3, 1, 0));
+    }
+
+    async fn the_newest_version_is_sent_again_whatever_became_of_older_ones(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_account("one", 1).await;
+        world.settle("crm", "true", Reason::Accepted).await;
+        let newest = world.commit_account("one", 2).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        start(&world, &of(&[State::Dead])).await;
+        finish(&world, 10).await;
+        assert_eq!(world.state(newest, "crm").await, State::Pending);
     }
 
     async fn a_destination_that_was_removed_can_be_replayed_and_holds_its_debts(backend: Backend) {

@@ -12,7 +12,8 @@ use aftercommit::clock::{Clock, SystemClock};
 use aftercommit::config::Config;
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use aftercommit::relay::{Destinations, Relay, assemble};
-use aftercommit::store::SqlStore;
+use aftercommit::store::{RelayId, SqlStore};
+use uuid::Uuid;
 
 use super::watched::Watched;
 use crate::store::world::World as Base;
@@ -109,9 +110,14 @@ impl World {
 
     /// Starts a relay; several may run at once.
     pub(super) async fn relay(&self, more: &str) -> Running {
-        let context = assemble::context(self.store.clone(), &self.config(more), self.clock.clone())
-            .await
-            .unwrap();
+        let context = assemble::context(
+            RelayId(Uuid::new_v4()),
+            self.store.clone(),
+            &self.config(more),
+            self.clock.clone(),
+        )
+        .await
+        .unwrap();
         Running {
             relay: Relay::start(context, self.destinations(more)),
         }
@@ -167,7 +173,7 @@ impl World {
         let mut changes = self.store.changes();
         let mut seen = self.states().await;
         while seen != wanted {
-            let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+            let heard = tokio::time::timeout(Duration::from_mins(1), changes.changed()).await;
             assert!(
                 heard.is_ok(),
                 "waited for {wanted:?}, and nothing has happened for a minute: {seen:?}"
@@ -181,7 +187,7 @@ impl World {
         let mut changes = self.store.changes();
         let mut seen = self.base.number(sql).await;
         while seen != wanted {
-            let heard = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
+            let heard = tokio::time::timeout(Duration::from_mins(1), changes.changed()).await;
             assert!(
                 heard.is_ok(),
                 "waited for {wanted}, and nothing has happened for a minute: {sql}: {seen}"

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 use crate::core::delivery::State;
+use crate::core::time::Timestamp;
 use crate::store::admin::deliveries::word;
 use crate::store::admin::pauses::Pause;
 use crate::store::admin::{AdminStore, walk};
@@ -34,7 +35,7 @@ impl AdminStore {
         self.add_pauses(&mut destinations).await?;
         self.add_shards(&mut destinations).await?;
         Ok(Status {
-            now: only(self.rows(sql!(shared "now")).await?)?.time("now")?,
+            now: self.now().await?,
             schema_version: self.database.schema_version().await?,
             namespace: settings::namespace(&self.database).await?,
             destinations: destinations.into_values().collect(),
@@ -42,6 +43,11 @@ impl AdminStore {
             unrouted_topics: self.unrouted_topics().await?,
             relays: self.relays().await?,
         })
+    }
+
+    /// The database's clock.
+    pub async fn now(&self) -> Result<Timestamp, StoreError> {
+        only(self.rows(sql!(shared "now")).await?)?.time("now")
     }
 
     /// Every relay that has been heard of within a day, the one that started first at the top.

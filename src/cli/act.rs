@@ -1,0 +1,27 @@
+//! Who changes something, and why: for the audit.
+
+use std::env;
+
+use crate::store::admin::{Act, AdminError};
+
+/// The option of every verb that changes something.
+#[derive(clap::Args)]
+pub(super) struct ReasonArgs {
+    /// Why; goes on record
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+impl ReasonArgs {
+    /// What the person at this command line does.
+    pub(super) fn act(&self) -> Result<Act, AdminError> {
+        act(&self.reason)
+    }
+}
+
+/// What the person at this command line does, for `reason`.
+pub(super) fn act(reason: &str) -> Result<Act, AdminError> {
+    let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
+    let actor = user.map_or_else(|_| "cli".to_owned(), |user| format!("cli {user}"));
+    Act::new(&actor, reason)
+}

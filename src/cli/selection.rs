@@ -1,0 +1,140 @@
+//! Which deliveries a verb means: ids, filters, or all of them.
+
+use std::str::FromStr;
+
+use super::exit::Problem;
+use super::times::When;
+use crate::core::delivery::{Reason, State};
+use crate::core::time::Timestamp;
+use crate::store::admin::{AdminStore, DeliveryFilter, DeliveryId, PageSize, Selection};
+
+/// What a delivery must be. What is left out does not matter.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(super) struct FilterArgs {
+    /// Its state: pending, delivered, dead, uncertain, superseded or cancelled; several separated by commas
+    #[arg(long, value_delimiter = ',')]
+    state: Vec<State>,
+
+    /// Its destination
+    #[arg(long)]
+    destination: Option<String>,
+
+    /// Its row's topic
+    #[arg(long)]
+    topic: Option<String>,
+
+    /// Its row's key
+    #[arg(long)]
+    row_key: Option<String>,
+
+    /// Why it ended, for example refused or `attempts_exhausted`
+    #[arg(long, value_name = "REASON")]
+    because: Option<Reason>,
+
+    /// Its row was written at this time or later: 2026-11-29T18:05:37Z, or 2h for two hours ago
+    #[arg(long, value_name = "TIME")]
+    since: Option<When>,
+
+    /// Its row was written before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<When>,
+}
+
+/// Which deliveries a verb changes.
+#[derive(clap::Args)]
+pub(super) struct SelectionArgs {
+    /// Deliveries: the outbox id, for all its destinations, or `OUTBOX_ID:DESTINATION`
+    #[arg(
+        value_name = "DELIVERY",
+        conflicts_with_all = ["state", "destination", "topic", "row_key", "because", "since", "until"]
+    )]
+    ids: Vec<Named>,
+
+    #[command(flatten)]
+    filter: FilterArgs,
+
+    /// Every delivery there is
+    #[arg(long, conflicts_with_all = ["ids", "state", "destination", "topic", "row_key", "because", "since", "until"])]
+    all: bool,
+}
+
+/// A delivery, or all of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Named {
+    Row(i64),
+    Delivery(DeliveryId),
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (outbox_id, destination) = match text.split_once(':') {
+            Some((outbox_id, destination)) => (outbox_id, Some(destination)),
+            None => (text, None),
+        };
+        let outbox_id = outbox_id
+            .parse()
+            .map_err(|_| "write an outbox id, or OUTBOX_ID:DESTINATION".to_owned())?;
+        Ok(match destination {
+            None => Self::Row(outbox_id),
+            Some(destination) => Self::Delivery(DeliveryId {
+                outbox_id,
+                destination: destination.to_owned(),
+            }),
+        })
+    }
+}
+
+impl FilterArgs {
+    pub(super) fn read(&self, now: Timestamp) -> DeliveryFilter {
+        DeliveryFilter {
+            states: self.state.clone(),
+            destination: self.destination.clone(),
+            topic: self.topic.clone(),
+            row_key: self.row_key.clone(),
+            reason: self.because,
+            since: self.since.map(|when| when.time(now)),
+            until: self.until.map(|when| when.time(now)),
+            first_outbox_id: None,
+            last_outbox_id: None,
+        }
+    }
+}
+
+impl SelectionArgs {
+    pub(super) async fn read(&self, store: &AdminStore) -> anyhow::Result<Selection> {
+        if self.all {
+            return Ok(Selection::All);
+        }
+        if self.ids.is_empty() {
+            return Ok(Selection::Filter(self.filter.read(store.now().await?)));
+        }
+        let mut ids = Vec::new();
+        for named in &self.ids {
+            match named {
+                Named::Delivery(id) => ids.push(id.clone()),
+                Named::Row(outbox_id) => ids.extend(deliveries_of(store, *outbox_id).await?),
+            }
+        }
+        Ok(Selection::Ids(ids))
+    }
+}
+
+/// The deliveries of a row, of which there is at least one.
+pub(super) async fn deliveries_of(store: &AdminStore, outbox_id: i64) -> anyhow::Result<Vec<DeliveryId>> {
+    let filter = DeliveryFilter {
+        first_outbox_id: Some(outbox_id),
+        last_outbox_id: Some(outbox_id),
+        ..DeliveryFilter::default()
+    };
+    let page = store.deliveries(&filter, None, PageSize::new(1_000)?).await?;
+    if page.deliveries.is_empty() {
+        return Err(Problem::NotFound(format!(
+            "no delivery belongs to outbox row {outbox_id}; `aftercommit list` shows which there are"
+        ))
+        .into());
+    }
+    Ok(page.deliveries.into_iter().map(|delivery| delivery.id).collect())
+}

@@ -1,0 +1,165 @@
+//! `aftercommit status`: how things stand, for each destination and for the whole.
+
+use super::database::{self, Desk};
+use super::exit::Exit;
+use super::output::OutputArgs;
+use super::settings::Settings;
+use super::{table, times};
+use crate::core::time::Timestamp;
+use crate::store::admin::{DestinationStatus, RelayStatus, Status};
+
+#[derive(clap::Args)]
+pub(super) struct StatusVerb {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) async fn run(verb: &StatusVerb, settings: &Settings) -> anyhow::Result<Exit> {
+    let Desk { store, configured } = database::desk(settings).await?;
+    let status = store.status(&configured).await?;
+    verb.output
+        .open()
+        .print(&status, |status| text(status, &Configuration::of(&configured)))?;
+    Ok(Exit::Done)
+}
+
+/// Whether the configuration says which destinations there should be.
+enum Configuration {
+    Silent,
+    Known,
+}
+
+impl Configuration {
+    fn of(configured: &[String]) -> Self {
+        if configured.is_empty() {
+            Self::Silent
+        } else {
+            Self::Known
+        }
+    }
+}
+
+fn text(status: &Status, configuration: &Configuration) -> String {
+    let mut parts = vec![format!(
+        "{} UTC, schema version {}, namespace {}",
+        times::utc(status.now),
+        status
+            .schema_version
+            .map_or_else(|| "-".to_owned(), |version| version.to_string()),
+        status.namespace
+    )];
+    parts.push(destinations(status, configuration));
+    parts.extend(
+        status
+            .destinations
+            .iter()
+            .filter_map(|destination| remark(destination, configuration)),
+    );
+    if status.unrouted > 0 {
+        let topics = status.unrouted_topics.iter();
+        let topics: Vec<String> = topics
+            .map(|topic| format!("{} ({})", topic.topic, topic.rows))
+            .collect();
+        parts.push(format!(
+            "{} rows are unrouted, of topics {}: name their topic in a destination",
+            status.unrouted,
+            topics.join(", ")
+        ));
+    }
+    parts.push(relays(&status.relays, status.now));
+    parts.join("\n\n")
+}
+
+fn destinations(status: &Status, configuration: &Configuration) -> String {
+    if status.destinations.is_empty() {
+        return "no destinations; name one in the configuration".to_owned();
+    }
+    let header = [
+        "DESTINATION",
+        "STATE",
+        "OWED",
+        "DUE",
+        "IN FLIGHT",
+        "OLDEST",
+        "DELIVERED",
+        "DEAD",
+        "UNCERTAIN",
+        "SUPERSEDED",
+        "CANCELLED",
+    ];
+    let row = |destination: &DestinationStatus| {
+        let settled = &destination.settled;
+        let oldest = destination.oldest_owed_at;
+        [
+            destination.name.clone(),
+            state(destination, configuration).to_owned(),
+            destination.owed.to_string(),
+            destination.due.to_string(),
+            destination.in_flight.to_string(),
+            oldest.map_or_else(|| "-".to_owned(), |oldest| times::relative(oldest, status.now)),
+            settled.delivered.to_string(),
+            settled.dead.to_string(),
+            settled.uncertain.to_string(),
+            settled.superseded.to_string(),
+            settled.cancelled.to_string(),
+        ]
+    };
+    let mut table = table::table(header, status.destinations.iter().map(row));
+    table::align_right(&mut table, [2, 3, 4, 6, 7, 8, 9, 10]);
+    table.trim_fmt()
+}
+
+fn state(destination: &DestinationStatus, configuration: &Configuration) -> &'static str {
+    let is_owned = destination.shards.iter().any(|shard| shard.owner.is_some());
+    match (configuration, destination) {
+        (_, DestinationStatus { pause: Some(_), .. }) => "paused",
+        (
+            Configuration::Known,
+            DestinationStatus {
+                configured: false, ..
+            },
+        ) => "held",
+        _ if is_owned => "at work",
+        _ => "no relay",
+    }
+}
+
+/// What a person should know of a destination beyond its numbers.
+fn remark(destination: &DestinationStatus, configuration: &Configuration) -> Option<String> {
+    let name = &destination.name;
+    if let Some(pause) = &destination.pause {
+        return Some(format!(
+            "{name} is paused since {} by {}: {}",
+            times::utc(pause.at),
+            pause.by,
+            pause.reason
+        ));
+    }
+    match configuration {
+        Configuration::Known if !destination.configured && destination.owed > 0 => Some(format!(
+            "{name} is not in the configuration: {} deliveries are held; configure it again, or cancel them",
+            destination.owed
+        )),
+        _ => None,
+    }
+}
+
+fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
+    if relays.is_empty() {
+        return "no relay has been heard of; start one with `aftercommit run`".to_owned();
+    }
+    let row = |relay: &RelayStatus| {
+        [
+            relay.id.clone(),
+            relay.version.clone(),
+            times::at(relay.started_at, now),
+            times::relative(relay.beat_at, now),
+            if relay.alive { "alive" } else { "silent" }.to_owned(),
+        ]
+    };
+    table::table(
+        ["RELAY", "VERSION", "STARTED", "HEARD OF", ""],
+        relays.iter().map(row),
+    )
+    .trim_fmt()
+}
