@@ -48,6 +48,26 @@ async fn a_relay_survives_the_crash_of_its_database_and_delivers_everything_by_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_waits_for_a_database_that_is_stopped_and_goes_on_when_it_is_back() {
+    let server = crate::postgres::Server::own().await;
+    let base = Base::on(server.database().await);
+    base.database.migrate("test").await.unwrap();
+    let mut world = World::over(base).await;
+    world.commit_batch().await;
+    world.receiver.hold();
+    let mut relay = world.relay();
+    world.received(1).await;
+    server.stop().await;
+    world.receiver.release();
+    for _ in 0..3 {
+        relay.says("the heartbeat failed").await;
+    }
+    server.start().await;
+    world.commit_batch().await;
+    world.finish(vec![relay]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_relays_on_one_sqlite_file_hand_over_and_take_over() {
     let mut world = World::new(Backend::Sqlite).await;
     let mut first = world.relay();
