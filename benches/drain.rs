@@ -59,6 +59,11 @@ struct Options {
 
 fn main() -> anyhow::Result<()> {
     let options = <Options as clap::Parser>::parse();
+    let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -50,7 +50,10 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
 /// Moves rows that had no route to the routes that their topics have by now.
 async fn route(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
     let next = || context.store.route_unrouted(STEP_ROWS);
-    retrying("route", &stop.abort, next).await.unwrap_or(Ok(0))
+    crate::crash_point!("before_routing");
+    let routed = retrying("route", &stop.abort, next).await;
+    crate::crash_point!("after_routing");
+    routed.unwrap_or(Ok(0))
 }
 
 /// Takes the oldest replay a step further.

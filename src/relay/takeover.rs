@@ -40,7 +40,9 @@ pub(super) async fn take_over(
         settle,
         finished,
     };
+    crate::crash_point!("before_takeover");
     let recorded = context.store.record(record.into()).await?;
+    crate::crash_point!("after_takeover");
     Ok(recorded.leased.then_some(recorded.now))
 }
 

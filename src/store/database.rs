@@ -133,7 +133,9 @@ impl Database {
             let mut transaction = Transaction::begin(&engine).await?;
             match work(&mut transaction).await {
                 Ok(value) => {
+                    crate::crash_point!("before_commit");
                     transaction.commit().await?;
+                    crate::crash_point!("after_commit");
                     Ok(value)
                 }
                 Err(error) => {

@@ -49,6 +49,7 @@ impl Database {
                     let mut connection = connect(&pool).await?;
                     require_version(server_version(&mut connection).await?)?;
                     migrate_postgres(&mut connection).await?;
+                    crate::crash_point!("in_migration");
                     Ok(connection.close().await?)
                 })
                 .await?;
@@ -59,11 +60,13 @@ impl Database {
                     // The driver has no lock for SQLite; a transaction around the whole is one.
                     let mut transaction = writer.begin_with("begin immediate").await?;
                     migrate_sqlite(&mut transaction).await?;
+                    crate::crash_point!("in_migration");
                     Ok(transaction.commit().await?)
                 })
                 .await?;
             }
         }
+        crate::crash_point!("after_migration");
         let args = Args::new().text(namespace);
         self.run(sql!(shared "add_namespace"), args).await?;
         Ok(())

@@ -6,7 +6,9 @@
 mod admin;
 mod admission;
 mod cli;
+mod crash;
 mod postgres;
+mod process;
 mod relay;
 mod sqlite;
 mod store;

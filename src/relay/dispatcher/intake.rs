@@ -169,6 +169,7 @@ impl Dispatcher {
         self.tasks.spawn(async move {
             let started = context.clock.monotonic();
             let reading = retrying("read", &abort, || read(&*context.store, &shard, &job, limits)).await;
+            crate::crash_point!("after_fetch");
             let took = context.clock.monotonic().saturating_sub(started);
             Event::Read(reading.map(|reading| reading.map(|reading| reading.taking(took))))
         });

@@ -40,6 +40,14 @@ impl Dispatcher {
             return;
         };
         self.look_at_clock(recorded.now);
+        tracing::trace!(
+            begun = recorded.begun.len(),
+            settled = done.record.settle.len(),
+            ahead = self.recorder.ahead(),
+            on_wire = self.sender.len(),
+            ready = self.queue.ready(),
+            "recorded",
+        );
         self.intake.paused |= recorded.paused;
         if !recorded.leased && !self.lost {
             let destination = &self.lease.shard.destination;

@@ -121,6 +121,7 @@ async fn step(database: &Database, replay: &Replay, limit: u32) -> Result<u64, S
     let taken = database
         .write(move |transaction| Box::pin(async move { write(transaction, &progress).await }))
         .await?;
+    crate::crash_point!("after_replay");
     Ok(if taken { step.looked_at as u64 } else { 0 })
 }
 
@@ -145,6 +146,7 @@ async fn write(transaction: &mut Transaction, progress: &Progress) -> Result<boo
         .int(count(progress.skipped))
         .text(if progress.more { "running" } else { "done" });
     transaction.execute(sql!(shared "count_replay"), args).await?;
+    crate::crash_point!("in_replay");
     Ok(true)
 }
 

@@ -49,6 +49,15 @@ impl World {
                 (database.url(), Keep::Sqlite(database))
             }
         };
+        Self::at(backend, url, keep)
+    }
+
+    /// A database of a server of the story's own, without a schema.
+    pub(crate) fn on(database: crate::postgres::TestDatabase) -> Self {
+        Self::at(Backend::Postgres, database.url(), Keep::Postgres(database))
+    }
+
+    fn at(backend: Backend, url: String, keep: Keep) -> Self {
         let database = connect(&url);
         Self {
             backend,

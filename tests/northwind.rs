@@ -1,0 +1,21 @@
+//! The trial with real rows: Northwind's customers, orders and order details, by way of PostgreSQL, a relay and a
+//! receiver that are processes of their own.
+//!
+//! The rows are not part of the project. `./test --data DIR` runs this trial with those of `DIR`; a plain `cargo test`
+//! leaves it out.
+
+// What helps a test is test code too, and may unwrap.
+#![cfg(test)]
+
+#[path = "northwind/journal.rs"]
+mod journal;
+#[path = "northwind/keys.rs"]
+mod keys;
+#[path = "northwind/pipeline.rs"]
+mod pipeline;
+#[path = "it/postgres/mod.rs"]
+mod postgres;
+#[path = "it/process.rs"]
+mod process;
+#[path = "northwind/trial.rs"]
+mod trial;
