@@ -96,7 +96,9 @@ on_both! {
         first.relay.shutdown(Duration::from_secs(10)).await.unwrap();
         let second = world.relay(&hold()).await;
         world.customer("c-1", 1, "{}").await;
-        world.until_number("select count(*) from aftercommit.settled where state = 'delivered'", 1).await;
+        let customers = "select count(*) from aftercommit.settled join aftercommit.outbox on outbox.id = settled.outbox_id
+            where topic = 'customers' and state = 'delivered'";
+        world.until_number(customers, 1).await;
         assert_eq!(world.effects(), [r#"{"order":1}"#, "{}"]);
         world.finish([second]).await;
     }
