@@ -75,6 +75,9 @@ create table aftercommit.owed (
     cancel_at timestamptz,
     -- What its first attempt was rendered under; null before that attempt has ended.
     rendering bigint,
+    -- A replay made a version of a row due again: it is not sent once a newer version has been delivered. What was never
+    -- settled needs no such look, since the order of its row key goes by what is owed.
+    guarded boolean not null default false,
     primary key (destination, outbox_id)
 ) with (
     fillfactor = 90,

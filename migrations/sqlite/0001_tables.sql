@@ -73,6 +73,9 @@ create table owed (
     cancel_at integer,
     -- What its first attempt was rendered under; null before that attempt has ended.
     rendering integer,
+    -- A replay made a version of a row due again: it is not sent once a newer version has been delivered. What was never
+    -- settled needs no such look, since the order of its row key goes by what is owed.
+    guarded integer not null default 0 check (guarded in (0, 1)),
     primary key (destination, outbox_id)
 ) without rowid;
 

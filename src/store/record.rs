@@ -165,12 +165,16 @@ fn micros(span: Duration) -> i64 {
 }
 
 fn recorded(row: &Row) -> Result<Recorded, StoreError> {
-    let begun = serde_json::from_str(row.text("begun")?);
     Ok(Recorded {
         now: row.time("now")?,
-        begun: begun
-            .map_err(|error| StoreError::Unexpected(format!("what was begun is no list: {error}")))?,
+        begun: outbox_ids(row, "begun")?,
+        overtaken: outbox_ids(row, "overtaken")?,
         leased: row.bool("leased")?,
         paused: row.bool("paused")?,
     })
+}
+
+fn outbox_ids(row: &Row, column: &str) -> Result<Vec<i64>, StoreError> {
+    serde_json::from_str(row.text(column)?)
+        .map_err(|error| StoreError::Unexpected(format!("`{column}` of a record is no list of ids: {error}")))
 }

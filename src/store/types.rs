@@ -246,6 +246,9 @@ pub struct Recorded {
     /// The outbox ids of `begin` that may be sent now. An entry that is missing is no longer owed in that form
     /// (cancelled, replayed, settled by another), or its destination is paused, or the lease is lost.
     pub begun: Vec<i64>,
+    /// The outbox ids of `begin` that must not be sent: a replay made them due again, and a newer version of their row was
+    /// delivered since then. They are still owed, and end as superseded.
+    pub overtaken: Vec<i64>,
     /// Whether the lease was still held. If not, only successes were written.
     pub leased: bool,
     /// Whether the destination is paused.

@@ -299,6 +299,13 @@ impl<T> Queue<T> {
         Some(mark)
     }
 
+    /// Deliveries that wait for a person, as far as is known. Ascending.
+    pub fn uncertain(&self) -> Vec<i64> {
+        let mut ids: Vec<i64> = self.uncertain.values().flatten().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Replaces what is known of deliveries that wait for a person; row keys that none holds any more are free.
     pub fn set_uncertain(&mut self, waiting: impl IntoIterator<Item = (i64, RowId)>) {
         let mut touched: HashSet<RowId> = self.uncertain.drain().map(|(row, _)| row).collect();

@@ -3,7 +3,7 @@
 use tokio::task::{Id, JoinError};
 
 use super::Dispatcher;
-use super::intake::Reading;
+use super::reads::Reading;
 use crate::core::outcome::Report;
 use crate::store::{Recorded, StoreError};
 

@@ -12,14 +12,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::Dispatcher;
 use super::events::Event;
+use super::reads::{Job, Reading, SWEEP_IDS, Swept, read};
 use crate::config::RelayConfig;
 use crate::core::queue::{Ended, Item, OrderMode};
 use crate::core::row::TopicKind;
 use crate::relay::reconnect::retrying;
-use crate::store::{FetchLimits, Fetched, Owed, Shard, Store, StoreError, Uncertain};
+use crate::store::{FetchLimits, Fetched, Owed};
 
-/// Ids that one step of a sweep reads at most.
-const SWEEP_IDS: u32 = 5_000;
 /// The share of time that sweeps may take: one part in so many.
 const SWEEP_SHARE: u32 = 50;
 /// Payload bytes that are read however full the memory is, so that a blocked row key never stops the rest.
@@ -29,24 +28,6 @@ const LEAST_BYTES: u64 = 64 * 1024;
 pub(super) struct Content {
     pub(super) owed: Owed,
     _share: Option<OwnedSemaphorePermit>,
-}
-
-/// What one read brought.
-pub(super) enum Reading {
-    Fetched(Fetched),
-    Swept(Swept),
-    Loaded { asked: Vec<i64>, owed: Vec<Owed> },
-}
-
-/// One step of a sweep.
-pub(super) struct Swept {
-    ids: Vec<i64>,
-    uncertain: Vec<Uncertain>,
-    cancelled: Vec<i64>,
-    /// Which state of the `uncertain` this dispatcher had when the read began.
-    version: u64,
-    /// How long it took.
-    took: Duration,
 }
 
 /// Where reading stands.
@@ -146,13 +127,6 @@ impl Intake {
     }
 }
 
-/// What a read is for.
-enum Job {
-    Load(Vec<i64>),
-    Fetch { after: i64, limits: FetchLimits },
-    Sweep { after: i64, upto: i64, version: u64 },
-}
-
 impl Dispatcher {
     /// Starts the next read, if one is due and none is under way.
     pub(super) fn start_read(&mut self, monotonic: Duration) {
@@ -205,6 +179,7 @@ impl Dispatcher {
                 after,
                 upto,
                 version: intake.uncertain_version,
+                held: self.queue.uncertain(),
             });
         }
         if poll {
@@ -260,6 +235,10 @@ impl Dispatcher {
             .filter(|id| !self.queue.knows(*id) && !known.contains(id));
         intake.strays.extend(strays.take(self.queue.room()));
         if swept.version == intake.uncertain_version {
+            // What a person replayed goes ahead of what has waited behind it.
+            for owed in swept.replayed {
+                self.offer(owed);
+            }
             let waiting = swept.uncertain.into_iter().map(|one| (one.outbox_id, one.row));
             self.queue.set_uncertain(waiting);
         }
@@ -319,39 +298,5 @@ impl Dispatcher {
             mark,
             content,
         });
-    }
-}
-
-impl Reading {
-    fn taking(mut self, time: Duration) -> Self {
-        if let Self::Swept(swept) = &mut self {
-            swept.took = time;
-        }
-        self
-    }
-}
-
-async fn read(
-    store: &dyn Store,
-    shard: &Shard,
-    job: &Job,
-    limits: FetchLimits,
-) -> Result<Reading, StoreError> {
-    match job {
-        Job::Load(ids) => {
-            let owed = store.load(shard, ids, limits).await?;
-            Ok(Reading::Loaded {
-                asked: ids.clone(),
-                owed,
-            })
-        }
-        Job::Fetch { after, limits } => Ok(Reading::Fetched(store.fetch(shard, *after, *limits).await?)),
-        Job::Sweep { after, upto, version } => Ok(Reading::Swept(Swept {
-            ids: store.owed_ids(shard, *after, *upto, SWEEP_IDS).await?,
-            uncertain: store.uncertain(shard).await?,
-            cancelled: store.cancel_requests(shard).await?,
-            version: *version,
-            took: Duration::ZERO,
-        })),
     }
 }

@@ -14,6 +14,7 @@ mod events;
 mod intake;
 mod outcomes;
 mod prepare;
+mod reads;
 mod recorder;
 mod renderings;
 mod sender;
@@ -79,19 +80,23 @@ pub(super) async fn dispatch(
         tracing::warn!(destination = %lease.shard.destination, epoch = lease.epoch, "the lease was lost at takeover");
         return Ok(Exit::LeaseLost);
     };
-    let open = retrying("open", &stop.abort, || {
-        Renderings::open(&*context.store, &current)
-    })
-    .await;
-    let Some(renderings) = open else {
+    let open = retrying("open", &stop.abort, || async {
+        let uncertain = context.store.uncertain(&lease.shard).await?;
+        Ok((Renderings::open(&*context.store, &current).await?, uncertain))
+    });
+    let Some(open) = open.await else {
         return Ok(Exit::GraceOver);
     };
+    let (renderings, uncertain) = open?;
+    let mut queue = Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    // Before the first delivery comes, or it would go past one of its row key that waits for a person.
+    queue.set_uncertain(uncertain.into_iter().map(|one| (one.outbox_id, one.row)));
     let dispatcher = Dispatcher {
-        queue: Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX)),
+        queue,
         intake: Intake::new(&context.limits, context.wakeup.listen()),
         recorder: Recorder::new(context.relay, lease.clone(), context.sequence.clone()),
         sender: Sender::new(),
-        renderings: renderings?,
+        renderings,
         tasks: JoinSet::new(),
         clock: DatabaseClock {
             read: now,

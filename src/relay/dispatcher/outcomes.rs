@@ -2,6 +2,7 @@
 //!
 //! The queue learns of an end or a retry only once it is committed: until then nothing else of the row key moves.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::task::Id;
@@ -57,14 +58,20 @@ impl Dispatcher {
         for settlement in &done.record.settle {
             self.settled(settlement, recorded.now);
         }
-        let begun: std::collections::HashSet<i64> = recorded.begun.iter().copied().collect();
+        let begun: HashSet<i64> = recorded.begun.iter().copied().collect();
+        let overtaken: HashSet<i64> = recorded.overtaken.iter().copied().collect();
         for prepared in done.begin {
-            if begun.contains(&prepared.outbox_id()) {
+            let outbox_id = prepared.outbox_id();
+            if begun.contains(&outbox_id) {
                 self.sender.push(prepared);
+                continue;
+            }
+            self.recorder.unsent(prepared.sequence);
+            if overtaken.contains(&outbox_id) {
+                self.supersede(outbox_id, prepared.owed().mark());
             } else {
                 // No longer owed in that form, or paused: the next sweep tells.
-                self.recorder.unsent(prepared.sequence);
-                self.queue.end(prepared.outbox_id(), Ended::Otherwise);
+                self.queue.end(outbox_id, Ended::Otherwise);
             }
         }
     }
@@ -111,7 +118,7 @@ impl Dispatcher {
         }
     }
 
-    /// A newer version of the row is owed.
+    /// A newer version of the row is owed, or was delivered.
     pub(super) fn supersede(&mut self, outbox_id: i64, mark: Mark) {
         let ended = SettlementKind::End(Reason::NewerVersion);
         self.recorder

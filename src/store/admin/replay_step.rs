@@ -2,6 +2,9 @@
 //!
 //! The deliveries and the cursor change in one transaction, so that a crash at any point leaves the job where it was
 //! before the step, or after it. Two workers may try the same step; one of them finds the cursor moved, and does nothing.
+//!
+//! A newer version can be committed and delivered after the look: what is made due again is guarded, and `record` looks
+//! once more before it begins.
 
 use std::collections::HashSet;
 
@@ -87,6 +90,7 @@ struct Progress {
     from: Cursor,
     to: Cursor,
     key: KeyMode,
+    stale: StaleRows,
     requeue: Vec<Delivery>,
     left_alone: usize,
     skipped: usize,
@@ -106,6 +110,7 @@ async fn step(database: &Database, replay: &Replay, limit: u32) -> Result<u64, S
         from: replay.cursor.clone(),
         to: walk.position(),
         key: request.key,
+        stale: request.stale,
         requeue: vec![],
         left_alone: 0,
         skipped: 0,
@@ -159,6 +164,7 @@ async fn requeue(transaction: &mut Transaction, progress: &Progress) -> Result<u
     let states = progress.requeue.iter().map(|delivery| delivery.state.as_str());
     let args = Args::new()
         .int(i64::from(progress.key == KeyMode::New))
+        .int(i64::from(progress.stale == StaleRows::Skip))
         .batch(walk::batch(&ids).texts("state", states));
     only(transaction.rows(sql!("requeue"), args).await?)?.int("requeued")
 }

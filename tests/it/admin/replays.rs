@@ -146,6 +146,21 @@ on_both! {
         assert_eq!((done.requeued, done.left_alone, done.skipped), (3, 1, 0));
     }
 
+    async fn a_version_that_is_replayed_without_force_is_guarded_against_newer_ones(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 1).await;
+        let (skipping, forced) = (world.commit_account("a", 1).await, world.commit_account("b", 1).await);
+        world.settle("crm", "true", Reason::Accepted).await;
+        start(&world, &request(Selection::Ids(vec![id(1, "crm"), id(skipping, "crm")]))).await;
+        let by_force = ReplayRequest { stale: StaleRows::Force, ..request(Selection::Ids(vec![id(forced, "crm")])) };
+        start(&world, &by_force).await;
+        finish(&world, 10).await;
+        let owed = "select count(*) from aftercommit.owed where destination = 'crm'";
+        assert_eq!(world.number(owed).await, 3);
+        let guarded = "select sum(outbox_id) from aftercommit.owed where guarded";
+        assert_eq!(world.number(guarded).await, skipping, "an event overwrites nothing, and force is force");
+    }
+
     async fn the_newest_version_is_sent_again_whatever_became_of_older_ones(backend: Backend) {
         let world = World::new(backend).await;
         world.commit_account("one", 1).await;

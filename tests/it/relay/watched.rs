@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use aftercommit::store::{
@@ -22,6 +22,8 @@ pub(super) struct Watched {
     /// So many heartbeats fail.
     fail_beats: AtomicU32,
     failed_beats: watch::Sender<u32>,
+    /// As long as it is set, a sweep finds nothing.
+    sweeps_blind: AtomicBool,
 }
 
 impl Watched {
@@ -33,6 +35,7 @@ impl Watched {
             fail_records: AtomicU32::new(0),
             fail_beats: AtomicU32::new(0),
             failed_beats: watch::channel(0).0,
+            sweeps_blind: AtomicBool::new(false),
         })
     }
 
@@ -51,6 +54,15 @@ impl Watched {
 
     pub(super) fn fail_beats(&self, count: u32) {
         self.fail_beats.store(count, Ordering::SeqCst);
+    }
+
+    /// Until `see_sweeps`, only what is fresh is found.
+    pub(super) fn blind_sweeps(&self) {
+        self.sweeps_blind.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn see_sweeps(&self) {
+        self.sweeps_blind.store(false, Ordering::SeqCst);
     }
 
     /// Waits until so many heartbeats have failed.
@@ -124,7 +136,11 @@ impl Store for Watched {
         upto: i64,
         limit: u32,
     ) -> Result<Vec<i64>, StoreError> {
-        self.inner.owed_ids(shard, after, upto, limit).await
+        let ids = self.inner.owed_ids(shard, after, upto, limit).await;
+        if self.sweeps_blind.load(Ordering::SeqCst) {
+            return Ok(vec![]);
+        }
+        ids
     }
 
     async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError> {

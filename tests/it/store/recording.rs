@@ -1,11 +1,12 @@
 //! What a record does, and what it refuses: the fence, late successes, repetition.
 
 use aftercommit::core::delivery::Reason;
+use aftercommit::core::row::TopicKind;
 use aftercommit::core::time::Timestamp;
 use aftercommit::store::Store as _;
 
 use super::draft::{RENDERING, under};
-use super::world::{Backend, World, on_both, relay};
+use super::world::{Backend, World, on_both, relay, upsert};
 
 const DISPATCHES: &str = "select count(*) from aftercommit.dispatch";
 
@@ -172,14 +173,101 @@ on_both! {
         assert_eq!(world.owed().await.owed.iter().map(|owed| owed.attempts).collect::<Vec<_>>(), [0, 0]);
     }
 
-    async fn what_has_ended_stays_as_it_is(backend: Backend) {
+    async fn a_late_success_counts_for_what_was_given_up_or_left_to_a_person(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(4).await;
+        let old = world.lease(relay(1)).await;
+        let new = world.take_from(relay(1), relay(2)).await;
+        let since = Timestamp::from_micros(1);
+        under(&new).uncertain(1, 1).unknown(2, 1, since).uncertain(3, 1).refused(4, 1).commit(&world.store).await;
+        under(&new).refused(2, 2).commit(&world.store).await;
+
+        let late = under(&old).success(1, 1).success(2, 1);
+        let recorded = late.clone().commit(&world.store).await;
+        assert!(!recorded.leased);
+        for id in [1, 2] {
+            assert_eq!(world.state(id).await, "delivered accepted");
+        }
+        assert_eq!(world.outcomes(1).await, "accepted");
+        assert_eq!(world.outcomes(2).await, "accepted,refused");
+        assert_eq!(world.number("select sum(attempts) from aftercommit.settled where outbox_id <= 2").await, 3);
+        assert_eq!(world.state(3).await, "uncertain outcome_unknown", "nobody has spoken of it");
+        assert_eq!(world.state(4).await, "dead refused", "nobody has spoken of it");
+
+        let after_first = world.text(everything(backend)).await;
+        late.commit(&world.store).await;
+        assert_eq!(world.text(everything(backend)).await, after_first, "repeated, it changes nothing");
+    }
+
+    async fn a_late_success_changes_neither_what_a_person_ended_nor_another_key_nor_what_was_superseded(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.commit_many(3).await;
+        let lease = world.lease(relay(1)).await;
+        under(&lease).uncertain(1, 1).uncertain(2, 1).uncertain(3, 1).commit(&world.store).await;
+        under(&lease).supersede_uncertain(2).commit(&world.store).await;
+        world.execute("update aftercommit.settled set state = 'cancelled', reason = 'operator' where outbox_id = 1").await;
+        world.execute("update aftercommit.settled set key_epoch = 1 where outbox_id = 3").await;
+        under(&lease).success(1, 1).success(2, 1).success(3, 1).commit(&world.store).await;
+        assert_eq!(world.state(1).await, "cancelled operator");
+        assert_eq!(world.state(2).await, "superseded newer_version");
+        assert_eq!(world.state(3).await, "uncertain outcome_unknown");
+        assert_eq!(world.outcomes(1).await, "accepted", "what was sent and taken is on record all the same");
+    }
+
+    async fn a_success_counts_once_for_what_is_owed_and_settled_at_once(backend: Backend) {
         let world = World::routed(backend).await;
         world.commit_many(1).await;
         let lease = world.lease(relay(1)).await;
-        under(&lease).refused(1, 1).commit(&world.store).await;
+        under(&lease).uncertain(1, 1).commit(&world.store).await;
+        // As a backfill leaves it that met the settle.
+        world.execute("insert into aftercommit.owed (destination, outbox_id) values ('hook', 1)").await;
         under(&lease).success(1, 1).commit(&world.store).await;
-        assert_eq!(world.state(1).await, "dead refused");
-        assert_eq!(world.outcomes(1).await, "refused", "an outcome that was known is not known better");
+        assert_eq!(world.state(1).await, "delivered accepted");
+        assert_eq!(world.number("select count(*) from aftercommit.owed").await, 0);
+    }
+
+    async fn a_guarded_version_is_not_begun_once_a_newer_one_was_delivered(backend: Backend) {
+        let world = World::routed(backend).await;
+        world.apply(&[("customers", TopicKind::State)], &[("customers", "hook"), ("customers", "crm")]).await;
+        for version in [1, 2] {
+            let rows = ["delivered", "unguarded", "dead", "elsewhere", "owed"].map(|key| upsert(key, version, &version.to_string()));
+            world.commit_rows(&rows).await;
+        }
+        let id = async |key: &str, version: i64| {
+            let id = format!("select id from aftercommit.outbox where row_key = '{key}' and row_version = {version}");
+            world.number(&id).await
+        };
+        let lease = world.lease(relay(1)).await;
+        let settle = under(&lease)
+            .success(id("delivered", 2).await, 1)
+            .success(id("unguarded", 2).await, 1)
+            .refused(id("dead", 2).await, 1)
+            .refused(id("elsewhere", 2).await, 1);
+        settle.commit(&world.store).await;
+        let elsewhere = id("elsewhere", 2).await;
+        world.execute(&format!(
+            "insert into aftercommit.settled (outbox_id, destination, state, reason, attempts, key_epoch)
+             values ({elsewhere}, 'crm', 'delivered', 'accepted', 1, 0)"
+        )).await;
+        let unguarded = id("unguarded", 1).await;
+        world.execute(&format!("update aftercommit.owed set guarded = true where outbox_id <> {unguarded}")).await;
+
+        let mut old = vec![];
+        for key in ["unguarded", "dead", "elsewhere", "owed"] {
+            old.push(id(key, 1).await);
+        }
+        old.sort_unstable();
+        let overtaken = id("delivered", 1).await;
+        let attempts: Vec<(i64, u32)> = old.iter().chain([&overtaken]).map(|id| (*id, 1)).collect();
+        let draft = under(&lease).begin(1, &attempts);
+        for _ in 0..2 {
+            let recorded = draft.clone().commit(&world.store).await;
+            assert_eq!((recorded.begun, recorded.overtaken), (old.clone(), vec![overtaken]));
+        }
+        let entries = "select sum(json_array_length(entries)) from aftercommit.dispatch";
+        assert_eq!(world.number(entries).await, 4, "what is not begun is not on record");
+        under(&lease).end(overtaken, 0, Reason::NewerVersion).commit(&world.store).await;
+        assert_eq!(world.state(overtaken).await, "superseded newer_version");
     }
 
     async fn what_is_to_be_cancelled_is_not_begun(backend: Backend) {

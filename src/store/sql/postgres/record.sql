@@ -21,7 +21,9 @@ paused as materialized (
 ),
 settlement as materialized (
     -- A success is a fact, whoever reports it. Everything else needs the lease.
-    select given.*, array[$1] as destinations, array[outbox_id] as outbox_ids, 'uncertain' as superseded_state
+    select
+        given.*, array[$1] as destinations, array[outbox_id] as outbox_ids, 'uncertain' as superseded_state,
+        array['uncertain', 'dead'] as mistaken_states
     from unnest(
         $12::bigint[], $13::integer[], $14::integer[], $15::text[], $16::text[], $17::text[], $18::bigint[],
         $19::integer[], $20::timestamptz[], $21::integer[], $22::timestamptz[], $23::bigint[], $24::text[], $25::text[],
@@ -78,6 +80,23 @@ settled as (
         key_epoch = excluded.key_epoch,
         rendering = excluded.rendering
 ),
+-- A receiver can have taken what was given up meanwhile, or left to a person.
+corrected as (
+    update aftercommit.settled set
+        state = settlement.state,
+        reason = settlement.reason,
+        at = now(),
+        attempts = greatest(settled.attempts, settlement.number),
+        rendering = coalesce(settled.rendering, settlement.rendering)
+    from settlement
+    where settlement.kind = 'success'
+        and settled.outbox_id = any (settlement.outbox_ids)
+        and settled.destination = any (settlement.destinations)
+        and settled.key_epoch = settlement.key_epoch
+        and settled.state = any (settlement.mistaken_states)
+        -- One that was owed once more has its end above; no statement may write a row twice.
+        and settled.outbox_id <> all (array(select outbox_id from ended))
+),
 retried as (
     update aftercommit.owed set
         attempts = coalesce(settlement.number, owed.attempts),
@@ -118,8 +137,24 @@ finished as (
                 and owed.slot % $3 <> $2
         ))
 ),
-begun as materialized (
-    select entry.*
+-- What may begin. Of that, what a replay made due again has been overtaken if a newer version was delivered since then:
+-- only there is it looked up.
+asked as materialized (
+    select
+        entry.*,
+        case when owed.guarded then exists (
+            select
+            from (select topic, row_key from aftercommit.outbox where id = entry.outbox_id offset 0) as older
+            cross join lateral (
+                select id from aftercommit.outbox
+                where topic = older.topic and row_key = older.row_key and id > entry.outbox_id
+                offset 0
+            ) as newer
+            cross join lateral (
+                select state from aftercommit.settled where outbox_id = newer.id and destination = $1 offset 0
+            ) as settled
+            where settled.state = 'delivered'
+        ) else false end as overtaken
     from unnest($9::bigint[], $10::integer[], $11::integer[]) as entry (outbox_id, attempt, key_epoch)
     cross join lateral (
         select * from aftercommit.owed where destination = $1 and outbox_id = entry.outbox_id offset 0
@@ -134,7 +169,8 @@ begun as materialized (
 dispatched as (
     insert into aftercommit.dispatch (relay, sequence, destination, shard, shards, epoch, rendering, entries)
     select $6, $7, $1, $2, $3, $5, $8, json_agg(json_build_array(outbox_id, attempt, key_epoch) order by outbox_id)
-    from begun
+    from asked
+    where not overtaken
     having count(*) > 0
     on conflict (relay, sequence) do nothing
 )
@@ -142,4 +178,5 @@ select
     now() as now,
     exists (select from held) as leased,
     exists (select from paused) as paused,
-    coalesce((select json_agg(outbox_id order by outbox_id) from begun), '[]')::text as begun
+    coalesce((select json_agg(outbox_id order by outbox_id) from asked where not overtaken), '[]')::text as begun,
+    coalesce((select json_agg(outbox_id order by outbox_id) from asked where overtaken), '[]')::text as overtaken

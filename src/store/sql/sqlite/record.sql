@@ -69,7 +69,21 @@ where destination = $1
             )
     );
 
+-- A receiver can have taken what was given up meanwhile, or left to a person.
 -- From the settlements to the table, never the other way round: a condition that names $1 itself would invite that.
+with given as materialized (select $1 as destination, value from json_each($10) where value ->> 'kind' = 'success')
+update settled set
+    state = value ->> 'state',
+    reason = value ->> 'reason',
+    at = now(),
+    attempts = max(attempts, coalesce(value ->> 'number', 0)),
+    rendering = coalesce(rendering, value ->> 'rendering')
+from given
+where outbox_id = value ->> 'outbox_id'
+    and settled.destination = given.destination
+    and key_epoch = value ->> 'key_epoch'
+    and state in ('uncertain', 'dead');
+
 with given as materialized (select $1 as destination, value from json_each($10) where value ->> 'kind' = 'retry')
 update owed set
     attempts = coalesce(value ->> 'number', attempts),
@@ -117,22 +131,42 @@ where attempts = (value ->> 'attempt') - 1
     and cancel_at is null
     and exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5)
     and not exists (select 1 from destination_state where destination = $1 and paused_at is not null)
+    -- What a replay made due again, and a newer version that was delivered since then has overtaken.
+    and not (guarded and exists (
+        select 1 from outbox as older
+        cross join outbox as newer
+            on newer.topic = older.topic and newer.row_key = older.row_key and newer.id > older.id
+        cross join settled
+            on settled.outbox_id = newer.id and settled.destination = $1 and settled.state = 'delivered'
+        where older.id = owed.outbox_id
+    ))
 having count(*) > 0
 on conflict (relay, sequence) do nothing;
 
+with asked as materialized (
+    -- The same choice as above.
+    select
+        owed.outbox_id,
+        guarded and exists (
+            select 1 from outbox as older
+            cross join outbox as newer
+                on newer.topic = older.topic and newer.row_key = older.row_key and newer.id > older.id
+            cross join settled
+                on settled.outbox_id = newer.id and settled.destination = $1 and settled.state = 'delivered'
+            where older.id = owed.outbox_id
+        ) as overtaken
+    from json_each($9)
+    cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
+    where attempts = (value ->> 'attempt') - 1
+        and key_epoch = value ->> 'key_epoch'
+        and slot % $3 = $2
+        and cancel_at is null
+        and exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5)
+        and not exists (select 1 from destination_state where destination = $1 and paused_at is not null)
+)
 select
     now() as now,
     exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5) as leased,
     exists (select 1 from destination_state where destination = $1 and paused_at is not null) as paused,
-    (
-        -- The same choice as above.
-        select json_group_array(owed.outbox_id order by owed.outbox_id)
-        from json_each($9)
-        cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
-        where attempts = (value ->> 'attempt') - 1
-            and key_epoch = value ->> 'key_epoch'
-            and slot % $3 = $2
-            and cancel_at is null
-            and exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5)
-            and not exists (select 1 from destination_state where destination = $1 and paused_at is not null)
-    ) as begun
+    (select json_group_array(outbox_id order by outbox_id) from asked where not overtaken) as begun,
+    (select json_group_array(outbox_id order by outbox_id) from asked where overtaken) as overtaken

@@ -1,0 +1,105 @@
+//! What a person decides about deliveries that have ended or wait as uncertain, and a relay that runs meanwhile.
+
+use std::time::Duration;
+
+use aftercommit::core::delivery::State;
+use aftercommit::mock::receiver::{Fault, Rule};
+use aftercommit::store::admin::{
+    Act, AdminStore, DeliveryFilter, KeyMode, ReplayRequest, Selection, StaleRows,
+};
+
+use super::world::{Backend, SWIFT, World, on_both};
+
+/// What may have arrived is not sent again.
+fn hold() -> String {
+    "uncertain_policy = \"hold\"\n".to_owned() + SWIFT
+}
+
+/// Three orders of one row key, of which the first was processed, and its answer lost.
+async fn one_uncertain_holds_two(backend: Backend) -> World {
+    let world = World::with(backend, &hold()).await;
+    world
+        .receiver
+        .script([Rule::once(Fault::ProcessedThenDropped)])
+        .unwrap();
+    world.orders(3, |_| "o-1".into()).await;
+    world
+}
+
+fn admin(world: &World) -> AdminStore {
+    AdminStore::new(world.base.database.clone(), Duration::from_secs(4))
+}
+
+fn act() -> Act {
+    Act::new("ada", "the story goes on").unwrap()
+}
+
+fn all_that_is(state: State) -> Selection {
+    Selection::Filter(DeliveryFilter {
+        states: vec![state],
+        ..DeliveryFilter::default()
+    })
+}
+
+async fn replay(world: &World, state: State) {
+    let request = ReplayRequest {
+        selection: all_that_is(state),
+        key: KeyMode::New,
+        stale: StaleRows::Skip,
+    };
+    admin(world).create_replay(&request, None, &act()).await.unwrap();
+}
+
+on_both! {
+    async fn an_older_version_that_is_replayed_does_not_overwrite_one_that_came_before_it_was_found(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let relay = world.relay(SWIFT).await;
+        world.customer("c-1", 1, r#"{"name":"old"}"#).await;
+        world.until(&[("delivered", 1)]).await;
+        world.store.blind_sweeps();
+        replay(&world, State::Delivered).await;
+        world.until(&[("pending", 1)]).await;
+        world.customer("c-1", 2, r#"{"name":"new"}"#).await;
+        world.until(&[("delivered", 1), ("pending", 1)]).await;
+        world.store.see_sweeps();
+        world.until_number("select count(*) from aftercommit.owed", 0).await;
+        assert_eq!(world.effects(), [r#"{"name":"old"}"#, r#"{"name":"new"}"#]);
+        assert_eq!(world.states().await["superseded"], 1);
+        world.finish([relay]).await;
+    }
+
+    async fn an_uncertain_delivery_that_is_cancelled_frees_its_row_key(backend: Backend) {
+        let world = one_uncertain_holds_two(backend).await;
+        let relay = world.relay(&hold()).await;
+        world.until(&[("uncertain", 1), ("pending", 2)]).await;
+        let cancelled = admin(&world).cancel(&all_that_is(State::Uncertain), &act()).await.unwrap();
+        assert_eq!(cancelled.cancelled, 1);
+        world.until(&[("cancelled", 1), ("delivered", 2)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn an_uncertain_delivery_that_is_replayed_goes_ahead_of_what_waited_behind_it(backend: Backend) {
+        let world = one_uncertain_holds_two(backend).await;
+        let relay = world.relay(&hold()).await;
+        world.until(&[("uncertain", 1), ("pending", 2)]).await;
+        replay(&world, State::Uncertain).await;
+        world.until(&[("delivered", 3)]).await;
+        let first = r#"{"order":1}"#;
+        assert_eq!(world.effects(), [first, first, r#"{"order":2}"#, r#"{"order":3}"#]);
+        world.finish([relay]).await;
+    }
+
+    async fn an_uncertain_delivery_holds_its_row_key_in_the_next_relay_too(backend: Backend) {
+        let world = one_uncertain_holds_two(backend).await;
+        let first = world.relay(&hold()).await;
+        world.until(&[("uncertain", 1), ("pending", 2)]).await;
+        first.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+        let second = world.relay(&hold()).await;
+        world.customer("c-1", 1, "{}").await;
+        let customers = "select count(*) from aftercommit.settled join aftercommit.outbox on outbox.id = settled.outbox_id
+            where topic = 'customers' and state = 'delivered'";
+        world.until_number(customers, 1).await;
+        assert_eq!(world.effects(), [r#"{"order":1}"#, "{}"]);
+        world.finish([second]).await;
+    }
+}
