@@ -18,6 +18,7 @@ impl Process {
     pub(crate) fn start() -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("--receiver")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();
@@ -77,7 +78,14 @@ pub(crate) async fn serve() -> anyhow::Result<()> {
         journal,
         ..ReceiverOptions::default()
     };
-    run(options, CancellationToken::new(), |address| {
+    // Its standard input ends with the program that started it, however that ends.
+    let parent_is_gone = CancellationToken::new();
+    let gone = parent_is_gone.clone();
+    std::thread::spawn(move || {
+        let _nothing_comes = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        gone.cancel();
+    });
+    run(options, parent_is_gone, |address| {
         println!("http://{address}/");
     })
     .await?;

@@ -120,9 +120,9 @@ async fn fill(backend: Backend, url: &str, rows: u64, bytes: usize) -> anyhow::R
             );
             let mut connection = PgConnection::connect(url).await?;
             sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await?;
-            sqlx::raw_sql("vacuum analyze; checkpoint")
-                .execute(&mut connection)
-                .await?;
+            for settle in ["vacuum analyze", "checkpoint"] {
+                sqlx::raw_sql(settle).execute(&mut connection).await?;
+            }
         }
         Backend::Sqlite => {
             let sql = format!(

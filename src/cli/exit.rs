@@ -116,12 +116,11 @@ pub(super) fn report(error: &anyhow::Error) -> Exit {
 }
 
 fn text_of(error: &anyhow::Error) -> String {
-    if let Some(faults) = error.downcast_ref::<ConfigFaults>() {
-        let count = match faults.faults().len() {
-            1 => "one fault".to_owned(),
-            count => format!("{count} faults"),
-        };
-        return format!("error: the configuration has {count}\n{faults}\n");
+    if let Some(faults) = error.downcast_ref::<ConfigFaults>()
+        && faults.faults().len() > 1
+    {
+        let count = faults.faults().len();
+        return format!("error: the configuration has {count} faults\n{faults}\n");
     }
     let text = format!("{error:#}");
     match text.rsplit_once("; ") {

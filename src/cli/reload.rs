@@ -41,7 +41,7 @@ async fn try_reload(daemon: &mut Daemon, settings: &Settings) -> anyhow::Result<
     if let Some(admin) = &daemon.admin {
         admin.reload(admin_settings(&new));
     }
-    warn_of_what_is_held(&daemon.store, &new).await?;
+    warn_of_what_is_held(&daemon.store, &new).await;
     daemon.destinations = destinations;
     daemon.config = new;
     Ok(applied)

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use tokio::net::TcpListener;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -27,7 +28,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::relay::{Destinations, Relay, assemble};
 use crate::store::admin::AdminStore;
-use crate::store::{MissingFile, RelayId, SqlStore, Store, StoreError};
+use crate::store::{MissingFile, RelayId, SqlStore, Store};
 use crate::telemetry;
 
 #[derive(clap::Args)]
@@ -95,7 +96,7 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
         prepared = assemble::prepare(&store, &plan, &waiting) => prepared.transpose()?,
         () = signals.stop() => return Ok(Exit::Done),
     };
-    warn_of_what_is_held(&store, &config).await?;
+    warn_of_what_is_held(&store, &config).await;
     let shared: Arc<dyn Store> = Arc::new(store.clone());
     let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
     let daemon = Daemon {
@@ -157,12 +158,17 @@ pub(super) fn admin_settings(config: &Config) -> AdminSettings {
 }
 
 /// What is owed to a destination that the configuration does not have stays owed, and nobody works on it.
-pub(super) async fn warn_of_what_is_held(store: &SqlStore, config: &Config) -> Result<(), StoreError> {
+pub(super) async fn warn_of_what_is_held(store: &SqlStore, config: &Config) {
     let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
     let configured: Vec<String> = config.destinations.keys().cloned().collect();
-    let destinations = desk.status(&configured).await?.destinations;
+    let destinations = match desk.status(&configured).await {
+        Ok(status) => status.destinations,
+        Err(error) => {
+            return tracing::warn!(%error, "could not look for destinations that are not configured");
+        }
+    };
     for held in destinations
-        .into_iter()
+        .iter()
         .filter(|status| !status.configured && status.owed > 0)
     {
         tracing::warn!(
@@ -171,7 +177,14 @@ pub(super) async fn warn_of_what_is_held(store: &SqlStore, config: &Config) -> R
             "the destination is not in the configuration; what is owed to it is held"
         );
     }
-    Ok(())
+}
+
+/// Resolves when the admin server has ended, which it never does by itself; never where there is none.
+async fn admin_ended(admin: Option<&mut AdminServer>) -> Result<(), JoinError> {
+    match admin {
+        Some(admin) => admin.ended().await,
+        None => std::future::pending().await,
+    }
 }
 
 impl Daemon {
@@ -182,6 +195,10 @@ impl Daemon {
                 ended = self.relay.ended() => {
                     ended?;
                     anyhow::bail!("the relay ended without being asked to");
+                }
+                ended = admin_ended(self.admin.as_mut()) => {
+                    ended?;
+                    anyhow::bail!("the admin server ended without being asked to");
                 }
                 asked = signals.next() => match asked {
                     Asked::Stop => return self.stop(signals).await,

@@ -5,6 +5,7 @@
 
 mod admin;
 mod admission;
+mod cli;
 mod crash;
 mod postgres;
 mod process;

@@ -66,7 +66,8 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
     telemetry::init(&config.log)?;
     place.store.apply(assemble::plan(&config)).await?;
     let store = Arc::new(place.store.clone());
-    let context = assemble::context(RelayId(Uuid::new_v4()), store, &config, Arc::clone(&clock)).await?;
+    let relay = RelayId(Uuid::new_v4());
+    let context = assemble::context(relay, store, &config, Arc::clone(&clock)).await?;
     let mut relay = Relay::start(context, assemble::destinations(&config, &clock)?);
 
     let progress = Progress::of(verb.rows, "committed");

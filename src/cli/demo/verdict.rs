@@ -189,7 +189,7 @@ mod tests {
                 ..Verdict::default()
             }
         );
-        let invented = verdict(&recorded, &[&all[..], &[fact("ghost", None)]].concat());
+        let invented = verdict(&recorded, &[&all[..], &[fact("ghost", None)][..]].concat());
         assert_eq!(
             invented,
             Verdict {

@@ -1,0 +1,9 @@
+//! The command, as a person or a script uses it: the real program, its output, its exit codes.
+
+mod command;
+mod daemon;
+mod demo;
+mod desk;
+mod enqueue;
+mod key;
+mod setup;

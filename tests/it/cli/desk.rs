@@ -1,0 +1,112 @@
+//! The verbs that look at deliveries and steer them, on a database that no relay works on.
+
+use serde_json::{Value, json};
+
+use crate::store::world::{Backend, World, on_both};
+
+use super::command::Project;
+
+const DESTINATIONS: &str = r#"
+[topics.orders]
+kind = "event"
+[destinations.crm]
+type = "webhook"
+url = "https://example.com/"
+topics = ["orders"]
+"#;
+
+/// Three orders are owed to `crm`.
+async fn orders(world: &World) -> Project {
+    let project = Project::with(&format!("[database]\nurl = \"{}\"\n{DESTINATIONS}", world.url));
+    project.run(&["apply"]).await.done();
+    let input = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";
+    project
+        .run_with(&["enqueue", "--topic", "orders", "--key", "id"], input)
+        .await
+        .done();
+    project
+}
+
+fn row_keys(list: &Value) -> Vec<&str> {
+    let deliveries = list["deliveries"].as_array().unwrap();
+    deliveries
+        .iter()
+        .map(|delivery| delivery["row_key"].as_str().unwrap())
+        .collect()
+}
+
+on_both! {
+    async fn deliveries_are_listed_page_by_page_and_shown_whole(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        let page = project.run(&["list", "--limit", "2", "--json"]).await.json();
+        assert_eq!(row_keys(&page), ["3", "2"]);
+        let next = page["next"].as_str().unwrap();
+        let rest = project.run(&["list", "--limit", "2", "--json", "--after", next]).await.json();
+        assert_eq!((row_keys(&rest), &rest["next"]), (vec!["1"], &Value::Null));
+        assert_eq!(row_keys(&project.run(&["list", "--row-key", "2", "--json"]).await.json()), ["2"]);
+        assert_eq!(row_keys(&project.run(&["list", "--since", "1h", "--json"]).await.json()).len(), 3);
+        assert_eq!(project.run(&["list", "--state", "dead"]).await.done(), "no such deliveries\n");
+        let table = project.run(&["list"]).await.done();
+        assert!(table.contains("orders/2") && table.contains("pending"), "{table}");
+
+        let id = page["deliveries"][0]["outbox_id"].to_string();
+        let shown = project.run(&["show", &id, "--json"]).await.json();
+        assert_eq!(shown[0]["payload"], "{\"id\": 3}");
+        assert!(shown[0]["idempotency_key"].as_str().unwrap().starts_with("ac1-"));
+        let shown = project.run(&["show", &format!("{id}:crm")]).await.done();
+        assert!(shown.contains("no attempt yet"), "{shown}");
+    }
+
+    async fn a_cancelled_delivery_is_replayed_without_a_relay(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        let cancel = ["cancel", "--row-key", "2", "--reason", "test", "--json"];
+        assert_eq!(project.run(&cancel).await.json()["cancelled"], 1);
+        let cancelled = project.run(&["list", "--state", "cancelled", "--json"]).await.json();
+        assert_eq!(row_keys(&cancelled), ["2"]);
+
+        let dry = project.run(&["replay", "--state", "cancelled", "--dry-run", "--json"]).await.json();
+        assert_eq!((&dry["matched"], &dry["requeued"]), (&json!(1), &json!(1)));
+        assert_eq!(row_keys(&project.run(&["list", "--state", "cancelled", "--json"]).await.json()).len(), 1);
+
+        let replay = ["replay", "--state", "cancelled", "--key", "new", "--reason", "again", "--wait", "--json"];
+        let replayed = project.run(&replay).await.json();
+        assert_eq!((&replayed["state"], &replayed["requeued"]), (&json!("done"), &json!(1)));
+        assert_eq!(row_keys(&project.run(&["list", "--state", "pending", "--json"]).await.json()).len(), 3);
+    }
+
+    async fn a_pause_shows_in_the_status_until_it_is_over(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        project.run(&["pause", "crm", "--reason", "maintenance"]).await.done();
+        let status = project.run(&["status"]).await.done();
+        assert!(status.contains("crm is paused since") && status.contains("maintenance"), "{status}");
+        project.run(&["resume", "crm", "--reason", "over"]).await.done();
+        let status = project.run(&["status", "--json"]).await.json();
+        assert_eq!(status["destinations"][0]["pause"], Value::Null);
+        assert_eq!(status["destinations"][0]["owed"], 3);
+    }
+
+    async fn what_is_owed_to_a_destination_without_configuration_is_shown_as_held(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        let renamed = DESTINATIONS.replace("destinations.crm", "destinations.erp");
+        project.write("aftercommit.toml", &format!("[database]\nurl = \"{}\"\n{renamed}", world.url));
+        let status = project.run(&["status"]).await.done();
+        assert!(status.contains("crm is not in the configuration: 3 deliveries are held"), "{status}");
+    }
+
+    async fn what_is_not_there_ends_with_four_and_what_makes_no_sense_with_two(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        project.run(&["show", "4711"]).await.failed(4);
+        project.run(&["show", "1:erp"]).await.failed(4);
+        project.run(&["pause", "erp", "--reason", "x"]).await.failed(4);
+        project.run(&["cancel", "--replay", "9", "--reason", "x"]).await.failed(4);
+        project.run(&["replay", "--reason", "x"]).await.failed(2);
+        project.run(&["cancel", "--all", "--reason", " "]).await.failed(2);
+        assert_eq!(project.run(&["cancel", "1", "--state", "dead", "--reason", "x"]).await.code, Some(2));
+        assert_eq!(project.run(&["list", "--since", "yesterday"]).await.code, Some(2));
+    }
+}
