@@ -52,34 +52,50 @@ on_both! {
     }
 }
 
-/// The server ends the connection within the second migration, as it would for a client that is gone.
+/// The server ends the connection when all of the second migration is made but for its record, as it would for a client
+/// that is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_migration_that_is_cut_off_in_the_middle_leaves_nothing_half_done() {
     let mut world = World::unrouted(Base::empty(Backend::Postgres).await).await;
-    world
-        .base
-        .execute(
-            "create function cut() returns event_trigger language plpgsql
-             as 'begin perform pg_terminate_backend(pg_backend_pid()); end';
-             create event trigger cut on ddl_command_start when tag in ('CREATE TRIGGER') execute function cut();",
-        )
-        .await;
+    world.base.execute(CUT).await;
     let mut migrate = world.start(&["migrate"], &[]);
     assert!(!migrate.ended().await.success());
     let version = world.base.database.schema_version().await.unwrap();
     assert_eq!(
         version,
         Some(1),
-        "the first migration stands, the second never was"
+        "the first migration stands, the second is not on record"
     );
 
-    world.base.execute("drop event trigger cut").await;
+    let mend = "drop event trigger watch; drop trigger cut on aftercommit.migration";
+    world.base.execute(mend).await;
     let mut migrate = world.start(&["migrate"], &[]);
     assert!(migrate.ended().await.success(), "{:#?}", migrate.log());
     world.commit_batch().await;
     let relay = world.relay();
     world.finish(vec![relay]).await;
 }
+
+/// As soon as there is a table of migrations, it gets a trigger that ends whoever records the second one.
+const CUT: &str = "
+create function cut() returns trigger language plpgsql as $$
+begin
+    perform pg_terminate_backend(pg_backend_pid());
+    return new;
+end
+$$;
+create function watch() returns event_trigger language plpgsql as $$
+begin
+    if to_regclass('aftercommit.migration') is not null
+        and not exists (select from pg_trigger where tgname = 'cut')
+    then
+        create trigger cut before insert on aftercommit.migration
+            for each row when (new.version = 2) execute function public.cut();
+    end if;
+end
+$$;
+create event trigger watch on ddl_command_end when tag in ('CREATE TABLE') execute function watch();
+";
 
 /// Orders are delivered and then replayed, by relays that die within the step of the replay and right after it.
 async fn replayed_and_killed(backend: Backend, key: KeyMode) -> (World, i64) {
