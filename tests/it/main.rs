@@ -11,4 +11,5 @@ mod postgres;
 mod process;
 mod relay;
 mod sqlite;
+mod states;
 mod store;
