@@ -4,6 +4,7 @@
 
 mod decisions;
 mod faults;
+mod late;
 mod ownership;
 mod promises;
 mod steering;

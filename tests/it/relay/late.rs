@@ -1,0 +1,52 @@
+//! Transactions that commit late: ids are not in commit order, and what the cursor has passed is still delivered.
+
+use sqlx::{Connection as _, PgConnection};
+
+use super::world::{Backend, SWIFT, World};
+
+/// SQLite has one writer at a time, so there ids are in commit order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_commits_under_a_lower_id_is_sent_once_it_is_visible() {
+    let world = World::with(Backend::Postgres, SWIFT).await;
+    let mut late = PgConnection::connect(&world.base.url).await.unwrap();
+    sqlx::raw_sql(
+        "begin;
+         insert into aftercommit.outbox (topic, row_key, op, payload) values ('orders', 'late', 'event', '{\"late\":1}')",
+    )
+    .execute(&mut late)
+    .await
+    .unwrap();
+    let relay = world.relay(SWIFT).await;
+    world.orders(100, |number| format!("order-{number}")).await;
+    world.until(&[("delivered", 100)]).await;
+    assert_eq!(
+        world
+            .base
+            .number("select min(outbox_id) from aftercommit.settled")
+            .await,
+        2,
+        "the open transaction holds the lowest id, and nobody waited for it"
+    );
+    sqlx::raw_sql("commit").execute(&mut late).await.unwrap();
+    world.until(&[("delivered", 101)]).await;
+    assert_eq!(world.effects().last().unwrap(), r#"{"late":1}"#);
+    world.finish([relay]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_that_is_held_open_elsewhere_delays_no_row() {
+    let world = World::with(Backend::Postgres, SWIFT).await;
+    let mut reader = PgConnection::connect(&world.base.url).await.unwrap();
+    sqlx::raw_sql("begin isolation level repeatable read; select count(*) from aftercommit.owed")
+        .execute(&mut reader)
+        .await
+        .unwrap();
+    let relay = world.relay(SWIFT).await;
+    for round in 1..=3 {
+        world
+            .orders(100, |number| format!("round-{round}-{number}"))
+            .await;
+        world.until(&[("delivered", round * 100)]).await;
+    }
+    world.finish([relay]).await;
+}
