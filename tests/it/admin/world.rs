@@ -2,64 +2,41 @@
 //!
 //! `on_both!` makes two tests of a story. What a story looks at, it looks at through a connection of its own.
 
+use std::ops::Deref;
 use std::time::Duration;
 
 use aftercommit::core::delivery::{Reason, State};
 use aftercommit::store::admin::{Act, AdminStore, Delivery, DeliveryFilter, DeliveryId, Page, PageSize};
-use aftercommit::store::database::in_sqlite;
 use aftercommit::store::{
-    Database, DatabaseOptions, FetchLimits, Lease, MissingFile, Record, RelayId, Settlement, SettlementKind,
-    Shard, SqlStore, Store as _,
+    FetchLimits, Lease, Record, RelayId, Settlement, SettlementKind, Shard, SqlStore, Store as _,
 };
-use secrecy::SecretString;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
-/// Longer than any story.
-pub(super) const TTL: Duration = Duration::from_mins(10);
+use crate::store::world::World as Base;
+pub(super) use crate::store::world::{Backend, TTL, connect, on_both};
 
-/// Which database a story runs on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Backend {
-    Postgres,
-    Sqlite,
-}
-
-/// A database for one story; gone when dropped.
+/// A database for one story, and the two ways of its people into it. What the base can say of a database, it says.
 pub(super) struct World {
-    pub(super) backend: Backend,
-    pub(super) url: String,
+    base: Base,
     pub(super) store: SqlStore,
     pub(super) admin: AdminStore,
-    _keep: Keep,
 }
 
-#[expect(dead_code, reason = "held until the story ends, never looked at")]
-enum Keep {
-    Postgres(crate::postgres::TestDatabase),
-    Sqlite(crate::sqlite::TestDatabase),
+impl Deref for World {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.base
+    }
 }
 
 impl World {
     /// The event topic `orders` goes to `crm` and `hook`, the state topic `accounts` to `crm`.
     pub(super) async fn new(backend: Backend) -> Self {
-        let (url, keep) = match backend {
-            Backend::Postgres => {
-                let database = crate::postgres::database().await;
-                (database.url(), Keep::Postgres(database))
-            }
-            Backend::Sqlite => {
-                let database = crate::sqlite::database();
-                (database.url(), Keep::Sqlite(database))
-            }
-        };
-        let database = connect(&url);
-        database.migrate("test").await.unwrap();
+        let base = Base::migrated(backend).await;
         let world = Self {
-            backend,
-            store: SqlStore::new(database.clone()),
-            admin: AdminStore::new(database, TTL),
-            url,
-            _keep: keep,
+            store: SqlStore::new(base.database.clone()),
+            admin: AdminStore::new(base.database.clone(), TTL),
+            base,
         };
         world
             .execute(
@@ -166,23 +143,6 @@ impl World {
         assert_eq!(self.number(all).await, deliveries, "some are lost, or invented");
     }
 
-    /// Runs statements, written as for PostgreSQL where both speak them.
-    pub(super) async fn execute(&self, sql: &str) {
-        let outcome = match self.backend {
-            Backend::Postgres => {
-                let mut connection = PgConnection::connect(&self.url).await.unwrap();
-                let statements = AssertSqlSafe(sql.to_owned());
-                sqlx::raw_sql(statements).execute(&mut connection).await.map(drop)
-            }
-            Backend::Sqlite => {
-                let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
-                let statements = AssertSqlSafe(in_sqlite(sql));
-                sqlx::raw_sql(statements).execute(&mut connection).await.map(drop)
-            }
-        };
-        outcome.unwrap_or_else(|error| panic!("{error}: {sql}"));
-    }
-
     /// Waits until a condition holds, for as long as a test may take.
     pub(super) async fn until(&self, sql: &str) {
         let holds = async {
@@ -196,36 +156,9 @@ impl World {
 
     /// The one text that a query brings.
     pub(super) async fn text(&self, sql: &str) -> String {
-        let sql = format!("select cast(({sql}) as text)");
-        match self.backend {
-            Backend::Postgres => {
-                let mut connection = PgConnection::connect(&self.url).await.unwrap();
-                let query = sqlx::query_scalar(AssertSqlSafe(sql));
-                query.fetch_one(&mut connection).await.unwrap()
-            }
-            Backend::Sqlite => {
-                let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
-                let query = sqlx::query_scalar(AssertSqlSafe(in_sqlite(&sql)));
-                query.fetch_one(&mut connection).await.unwrap()
-            }
-        }
+        let text = self.base.text(sql).await;
+        text.unwrap_or_else(|| panic!("no text: {sql}"))
     }
-
-    /// The one number that a query brings.
-    pub(super) async fn number(&self, sql: &str) -> i64 {
-        let text = self.text(sql).await;
-        text.parse()
-            .unwrap_or_else(|_| panic!("{text} is no number: {sql}"))
-    }
-}
-
-/// A further way into a database, as another process would have.
-pub(super) fn connect(url: &str) -> Database {
-    let options = DatabaseOptions {
-        missing_file: MissingFile::Create,
-        ..DatabaseOptions::default()
-    };
-    Database::connect(&SecretString::from(url), &options).unwrap()
 }
 
 /// Reports what is owed in a range of outbox ids as delivered, as the owner of the lease does.
@@ -261,26 +194,3 @@ pub(super) fn id(outbox_id: i64, destination: &str) -> DeliveryId {
 pub(super) fn act() -> Act {
     Act::new("tester", "because of the test").unwrap()
 }
-
-/// Makes two tests of each story: `story::postgres` and `story::sqlite`.
-macro_rules! on_both {
-    ($($(#[$doc:meta])* async fn $story:ident($backend:ident: Backend) $body:block)+) => {$(
-        $(#[$doc])*
-        mod $story {
-            use super::*;
-
-            async fn story($backend: Backend) $body
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                story(Backend::Postgres).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                story(Backend::Sqlite).await;
-            }
-        }
-    )+};
-}
-pub(super) use on_both;
