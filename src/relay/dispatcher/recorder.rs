@@ -141,7 +141,10 @@ impl Recorder {
 
     /// The record in progress is committed.
     pub(super) fn done(&mut self, returned: usize) -> Option<InProgress> {
-        self.ahead = (returned.saturating_sub(self.returned_before) * 2).min(MAX_AHEAD);
+        // It grows at once and shrinks by quarters: records of few and of many deliveries follow one another, and one of
+        // few must not leave the wire idle during the next.
+        let came_back = returned.saturating_sub(self.returned_before);
+        self.ahead = (came_back * 4).max(self.ahead - self.ahead / 4).min(MAX_AHEAD);
         self.in_progress.take()
     }
 }
