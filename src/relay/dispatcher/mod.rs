@@ -164,6 +164,11 @@ impl Dispatcher {
         self.lost || self.stop.drain.is_cancelled()
     }
 
+    /// Whether anything new may be put on record: it is neither asked to end nor asked to wait.
+    fn may_begin(&self, monotonic: Duration) -> bool {
+        !(self.draining() || self.sender.is_held(monotonic) || self.intake.paused)
+    }
+
     fn exit(&self) -> Option<Exit> {
         if self.stop.abort.is_cancelled() {
             return Some(Exit::GraceOver);
@@ -180,10 +185,10 @@ impl Dispatcher {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
         let active = self.active.borrow().clone();
-        if self.draining() || self.sender.is_held(monotonic) || self.intake.paused {
-            self.give_back(now);
-        } else {
+        if self.may_begin(monotonic) {
             self.fill(now, &active);
+        } else {
+            self.give_back(now);
         }
         self.start_record();
         self.start_requests(monotonic, &active);
@@ -298,17 +303,16 @@ impl Dispatcher {
     /// How long nothing will happen by itself.
     fn next_deadline(&self, monotonic: Duration) -> Duration {
         let now = self.clock.now(monotonic);
-        let due = self
-            .queue
-            .next_due()
+        // What nobody would act on must not wake it either.
+        let due = (self.queue.next_due())
+            .filter(|_| self.may_begin(monotonic))
             .map(|due| due.since(now).max(Duration::from_millis(1)));
         let held = self.sender.held_for(monotonic);
-        let poll = self.intake.next_look().saturating_sub(monotonic);
-        [due, held]
+        let poll = (!self.draining()).then(|| self.intake.next_look().saturating_sub(monotonic));
+        [due, held, poll]
             .into_iter()
             .flatten()
-            .chain([poll])
             .min()
-            .unwrap_or(poll)
+            .unwrap_or(Duration::MAX)
     }
 }
