@@ -103,6 +103,18 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_resume_is_seen_though_the_memory_is_full(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.receiver.script([Rule::once(Fault::Fail { status: 410 })]).unwrap();
+        world.orders(5, |number| format!("order-{number}")).await;
+        let relay = world.relay_that_holds(1, SWIFT).await;
+        let paused = "select count(*) from aftercommit.destination_state where paused_at is not null";
+        world.until_number(paused, 1).await;
+        world.base.execute("update aftercommit.destination_state set paused_at = null").await;
+        world.until(&[("delivered", 5)]).await;
+        world.finish([relay]).await;
+    }
+
     async fn a_shutdown_finishes_what_is_in_flight_and_hands_the_leases_back(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
         world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(100) })]).unwrap();
