@@ -115,6 +115,27 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_pause_changes_no_order(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let relay = world.relay(SWIFT).await;
+        world.customer("c-1", 1, r#"{"v":1}"#).await;
+        world.until(&[("delivered", 1)]).await;
+        // The pause comes between the moment at which a version is read and that at which its attempt goes on record.
+        world.store.fail_records(u32::MAX);
+        world.customer("c-1", 2, r#"{"v":2}"#).await;
+        world.store.records_failed(1).await;
+        let pause = "insert into aftercommit.destination_state (destination, paused_at) values ('hook', now())";
+        world.base.execute(pause).await;
+        let mut answers = world.store.answers();
+        world.store.fail_records(0);
+        answers.changed().await.unwrap();
+        world.customer("c-1", 3, r#"{"v":3}"#).await;
+        world.base.execute("delete from aftercommit.destination_state").await;
+        world.until_number("select count(*) from aftercommit.owed", 0).await;
+        assert_eq!(world.effects().last().unwrap(), r#"{"v":3}"#);
+        world.finish([relay]).await;
+    }
+
     async fn a_shutdown_finishes_what_is_in_flight_and_hands_the_leases_back(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
         world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(100) })]).unwrap();
