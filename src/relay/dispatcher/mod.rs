@@ -246,7 +246,7 @@ impl Dispatcher {
         }
     }
 
-    /// Puts back what is on record but not on the wire: it was never sent, and nothing has to be written.
+    /// Puts back what is not on the wire yet: it was never sent, and nothing has to be written.
     fn give_back(&mut self, now: Timestamp) {
         for prepared in self.sender.unsent() {
             let owed = prepared.owed();
@@ -276,6 +276,26 @@ impl Dispatcher {
         }
     }
 
+    /// The configuration has changed: what is rendered from now on needs a rendering that is kept.
+    fn open_renderings(&mut self) {
+        let active = self.active.borrow_and_update().clone();
+        let (store, drain) = (self.context.store.clone(), self.stop.drain.clone());
+        self.tasks.spawn(async move {
+            let opened = retrying("open", &drain, || Renderings::open(&*store, &active)).await;
+            Event::Opened(active, opened)
+        });
+    }
+
+    /// Takes over the renderings of a changed configuration, unless it has changed again meanwhile.
+    fn adopt(&mut self, active: &Arc<Active>, renderings: Renderings) {
+        if !Arc::ptr_eq(active, &self.active.borrow()) {
+            return;
+        }
+        self.renderings = renderings;
+        // What was made ready under the old rendering is not on the wire: it must not go on record under the new one.
+        self.give_back(self.clock.now(self.context.clock.monotonic()));
+    }
+
     /// Waits until something has happened, and takes note of all that has.
     async fn wait(&mut self) -> Result<(), StoreError> {
         let monotonic = self.context.clock.monotonic();
@@ -286,10 +306,7 @@ impl Dispatcher {
             Some(event) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.handle(event)?,
             () = self.stop.abort.cancelled() => return Ok(()),
             () = self.stop.drain.cancelled(), if !draining => {}
-            Ok(()) = self.active.changed() => {
-                let active = self.active.borrow_and_update().clone();
-                self.renderings.adopt(&*self.context.store, &active).await?;
-            }
+            Ok(()) = self.active.changed() => self.open_renderings(),
             Ok(()) = self.vitals.changed() => {}
             () = self.intake.woken() => {}
             () = tokio::time::sleep(sleep) => {}

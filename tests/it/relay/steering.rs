@@ -136,6 +136,20 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_changed_destination_is_taken_over_though_the_database_is_away_for_a_moment(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let relay = world.relay(SWIFT).await;
+        world.orders(1, |_| "before".into()).await;
+        world.until(&[("delivered", 1)]).await;
+        world.store.fail_renderings(2);
+        relay.relay.reload(world.destinations(&format!("body = \"envelope\"\n{SWIFT}")));
+        world.store.renderings_kept(2).await;
+        world.customer("after", 1, r#"{"a":1}"#).await;
+        world.until(&[("delivered", 2)]).await;
+        assert!(world.effects()[1].starts_with(r#"{"type":"customers","timestamp":""#));
+        world.finish([relay]).await;
+    }
+
     async fn a_shutdown_finishes_what_is_in_flight_and_hands_the_leases_back(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
         world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(100) })]).unwrap();
