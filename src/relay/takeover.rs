@@ -3,6 +3,8 @@
 //! They count like any attempt, so that a row that kills its relay each time ends in the end, and `uncertain_policy`
 //! decides what follows. Whether their requests were sent nobody knows; that is what the outcome says.
 
+use std::collections::BTreeMap;
+
 use super::{Active, Context};
 use crate::core::decide::{Standing, Transition, decide};
 use crate::core::outcome::Report;
@@ -24,9 +26,7 @@ pub(super) async fn take_over(
         .await?
         .now;
     let orphans = context.store.orphans(lease).await?;
-    let settle: Vec<Settlement> = orphans
-        .iter()
-        .flat_map(|orphan| orphan.owed.iter().map(move |entry| (orphan, entry)))
+    let settle: Vec<Settlement> = left_behind(&orphans)
         .map(|(orphan, entry)| settlement(orphan, entry, active, now, chance.f64()))
         .collect();
     if !settle.is_empty() {
@@ -44,6 +44,21 @@ pub(super) async fn take_over(
     let recorded = context.store.record(record.into()).await?;
     crate::crash_point!("after_takeover");
     Ok(recorded.leased.then_some(recorded.now))
+}
+
+/// Every delivery once. One that was put back before it was sent, and begun anew, stands in both dispatches: the last is
+/// the one that can have been sent.
+fn left_behind(orphans: &[Orphan]) -> impl Iterator<Item = (&Orphan, &OrphanEntry)> {
+    let mut left: BTreeMap<i64, (&Orphan, &OrphanEntry)> = BTreeMap::new();
+    for orphan in orphans {
+        for owed in &orphan.owed {
+            let last = left.entry(owed.entry.outbox_id).or_insert((orphan, owed));
+            if (last.0.at, last.0.dispatch.sequence) < (orphan.at, orphan.dispatch.sequence) {
+                *last = (orphan, owed);
+            }
+        }
+    }
+    left.into_values()
 }
 
 fn settlement(

@@ -1,10 +1,14 @@
 //! What comes back from the tasks of a dispatcher, and what it does about each.
 
+use std::sync::Arc;
+
 use tokio::task::{Id, JoinError};
 
 use super::Dispatcher;
 use super::reads::Reading;
+use super::renderings::Renderings;
 use crate::core::outcome::Report;
+use crate::relay::Active;
 use crate::store::{Recorded, StoreError};
 
 /// What a task of the dispatcher ends with. `None`: it was aborted.
@@ -13,6 +17,8 @@ pub(super) enum Event {
     Read(Option<Result<Reading, StoreError>>),
     /// The record in progress is committed.
     Recorded(Option<Result<Recorded, StoreError>>),
+    /// What a changed configuration is rendered under is kept.
+    Opened(Arc<Active>, Option<Result<Renderings, StoreError>>),
     /// The destination is paused.
     Paused(Option<Result<(), StoreError>>),
     /// An answer came, one report per delivery.
@@ -23,8 +29,15 @@ impl Dispatcher {
     /// Takes note of one event.
     pub(super) fn handle(&mut self, event: Result<(Id, Event), JoinError>) -> Result<(), StoreError> {
         match event {
-            Ok((_, Event::Read(None) | Event::Recorded(None) | Event::Paused(None))) => Ok(()),
+            Ok((
+                _,
+                Event::Read(None) | Event::Recorded(None) | Event::Opened(_, None) | Event::Paused(None),
+            )) => Ok(()),
             Ok((_, Event::Paused(Some(paused)))) => paused,
+            Ok((_, Event::Opened(active, Some(renderings)))) => {
+                self.adopt(&active, renderings?);
+                Ok(())
+            }
             Ok((_, Event::Read(Some(reading)))) => {
                 self.read(reading?);
                 Ok(())

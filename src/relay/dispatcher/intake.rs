@@ -167,7 +167,7 @@ impl Dispatcher {
             return Some(Job::Load(ids));
         }
         let poll = monotonic >= intake.next_poll;
-        if (intake.more && hungry && room > 0 && !intake.paused) || (poll && room > 0) {
+        if (intake.more && hungry && room > 0 && !intake.paused) || poll {
             return Some(Job::Fetch {
                 after: intake.cursor,
                 limits: intake.fetch_limits(room),

@@ -164,6 +164,11 @@ impl Dispatcher {
         self.lost || self.stop.drain.is_cancelled()
     }
 
+    /// Whether anything new may be put on record: it is neither asked to end nor asked to wait.
+    fn may_begin(&self, monotonic: Duration) -> bool {
+        !(self.draining() || self.sender.is_held(monotonic) || self.intake.paused)
+    }
+
     fn exit(&self) -> Option<Exit> {
         if self.stop.abort.is_cancelled() {
             return Some(Exit::GraceOver);
@@ -180,10 +185,10 @@ impl Dispatcher {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
         let active = self.active.borrow().clone();
-        if self.draining() || self.sender.is_held(monotonic) || self.intake.paused {
-            self.give_back(now);
-        } else {
+        if self.may_begin(monotonic) {
             self.fill(now, &active);
+        } else {
+            self.give_back(now);
         }
         self.start_record();
         self.start_requests(monotonic, &active);
@@ -241,7 +246,7 @@ impl Dispatcher {
         }
     }
 
-    /// Puts back what is on record but not on the wire: it was never sent, and nothing has to be written.
+    /// Puts back what is not on the wire yet: it was never sent, and nothing has to be written.
     fn give_back(&mut self, now: Timestamp) {
         for prepared in self.sender.unsent() {
             let owed = prepared.owed();
@@ -271,6 +276,26 @@ impl Dispatcher {
         }
     }
 
+    /// The configuration has changed: what is rendered from now on needs a rendering that is kept.
+    fn open_renderings(&mut self) {
+        let active = self.active.borrow_and_update().clone();
+        let (store, drain) = (self.context.store.clone(), self.stop.drain.clone());
+        self.tasks.spawn(async move {
+            let opened = retrying("open", &drain, || Renderings::open(&*store, &active)).await;
+            Event::Opened(active, opened)
+        });
+    }
+
+    /// Takes over the renderings of a changed configuration, unless it has changed again meanwhile.
+    fn adopt(&mut self, active: &Arc<Active>, renderings: Renderings) {
+        if !Arc::ptr_eq(active, &self.active.borrow()) {
+            return;
+        }
+        self.renderings = renderings;
+        // What was made ready under the old rendering is not on the wire: it must not go on record under the new one.
+        self.give_back(self.clock.now(self.context.clock.monotonic()));
+    }
+
     /// Waits until something has happened, and takes note of all that has.
     async fn wait(&mut self) -> Result<(), StoreError> {
         let monotonic = self.context.clock.monotonic();
@@ -281,10 +306,7 @@ impl Dispatcher {
             Some(event) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.handle(event)?,
             () = self.stop.abort.cancelled() => return Ok(()),
             () = self.stop.drain.cancelled(), if !draining => {}
-            Ok(()) = self.active.changed() => {
-                let active = self.active.borrow_and_update().clone();
-                self.renderings.adopt(&*self.context.store, &active).await?;
-            }
+            Ok(()) = self.active.changed() => self.open_renderings(),
             Ok(()) = self.vitals.changed() => {}
             () = self.intake.woken() => {}
             () = tokio::time::sleep(sleep) => {}
@@ -298,17 +320,16 @@ impl Dispatcher {
     /// How long nothing will happen by itself.
     fn next_deadline(&self, monotonic: Duration) -> Duration {
         let now = self.clock.now(monotonic);
-        let due = self
-            .queue
-            .next_due()
+        // What nobody would act on must not wake it either.
+        let due = (self.queue.next_due())
+            .filter(|_| self.may_begin(monotonic))
             .map(|due| due.since(now).max(Duration::from_millis(1)));
         let held = self.sender.held_for(monotonic);
-        let poll = self.intake.next_look().saturating_sub(monotonic);
-        [due, held]
+        let poll = (!self.draining()).then(|| self.intake.next_look().saturating_sub(monotonic));
+        [due, held, poll]
             .into_iter()
             .flatten()
-            .chain([poll])
             .min()
-            .unwrap_or(poll)
+            .unwrap_or(Duration::MAX)
     }
 }

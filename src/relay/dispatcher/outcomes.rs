@@ -67,10 +67,15 @@ impl Dispatcher {
                 continue;
             }
             self.recorder.unsent(prepared.sequence);
+            let owed = prepared.owed();
             if overtaken.contains(&outbox_id) {
-                self.supersede(outbox_id, prepared.owed().mark());
+                self.supersede(outbox_id, owed.mark());
+            } else if recorded.paused {
+                // It keeps its place: forgotten, it would be found again behind the next one of its row key.
+                self.queue
+                    .retry(outbox_id, recorded.now, owed.trace(), owed.mark());
             } else {
-                // No longer owed in that form, or paused: the next sweep tells.
+                // No longer owed in that form: the next sweep tells.
                 self.queue.end(outbox_id, Ended::Otherwise);
             }
         }

@@ -19,28 +19,17 @@ pub(super) struct Renderings {
 }
 
 impl Renderings {
-    /// Every rendering that the store knows. While a shard is leased, only its owner adds any that matter to it.
+    /// Keeps the rendering of a configuration, and reads every other. While a shard is leased, only its owner adds any
+    /// that matter to it.
     pub(super) async fn open(store: &dyn Store, active: &Active) -> Result<Self, StoreError> {
-        let mut renderings = Self {
-            current: 0,
+        let current = store.keep_rendering(&active.destination.rendering().0).await?;
+        Ok(Self {
+            current,
+            specs: store.renderings().await?,
+            // URL, secrets and time-outs are not part of a rendering: they follow the configuration at once.
+            ready: HashMap::from([(current, active.destination.clone())]),
             destination: active.destination.clone(),
-            specs: HashMap::new(),
-            ready: HashMap::new(),
-        };
-        renderings.adopt(store, active).await?;
-        Ok(renderings)
-    }
-
-    /// Takes over a new configuration: what was rendered under the old one stays so.
-    pub(super) async fn adopt(&mut self, store: &dyn Store, active: &Active) -> Result<(), StoreError> {
-        let spec = active.destination.rendering().0;
-        self.current = store.keep_rendering(&spec).await?;
-        self.specs = store.renderings().await?;
-        // URL, secrets and time-outs are not part of a rendering: they follow the configuration at once.
-        self.ready.clear();
-        self.ready.insert(self.current, active.destination.clone());
-        self.destination = active.destination.clone();
-        Ok(())
+        })
     }
 
     pub(super) fn current(&self) -> &dyn Destination {

@@ -54,6 +54,24 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_relay_that_waits_for_a_throttled_destination_sleeps(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let busy = Fault::Throttle { status: 429, retry_after: "2".into() };
+        world.receiver.script([Rule::once(busy)]).unwrap();
+        world.orders(1, |_| "o-1".into()).await;
+        let relay = world.relay(SWIFT).await;
+        world.until_number("select count(*) from aftercommit.owed where attempts = 1", 1).await;
+        // This one is due, and waits with its destination.
+        world.orders(2, |number| format!("o-{number}")).await;
+        let before = world.clock.looks();
+        world.until(&[("delivered", 2)]).await;
+        // A hundred polls in two seconds, and some eight looks at the clock for each; two and a half thousand if it wakes
+        // for what it cannot send.
+        let looks = world.clock.looks() - before;
+        assert!(looks < 1_700, "looked at the clock {looks} times");
+        world.finish([relay]).await;
+    }
+
     async fn a_key_in_use_is_waited_for_and_no_attempt_counts(backend: Backend) {
         let once = SWIFT.to_owned() + "max_attempts = 1\n";
         let world = World::with(backend, &once).await;

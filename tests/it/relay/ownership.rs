@@ -27,6 +27,36 @@ on_both! {
         world.finish([second]).await;
     }
 
+    async fn a_delivery_that_was_put_back_and_begun_anew_is_taken_over_once(backend: Backend) {
+        let one = "concurrency = 1\n".to_owned() + SWIFT;
+        let world = World::with(backend, SWIFT).await;
+        let first = world.relay(SWIFT).await;
+        world.customer("c-0", 1, "{}").await;
+        world.until(&[("delivered", 1)]).await;
+        world.receiver.hold();
+        // Three on one record, of which only one finds room on the wire: the others are put back, and begun anew.
+        world.store.fail_records(u32::MAX);
+        world.orders(3, |number| format!("order-{number}")).await;
+        world.store.records_failed(1).await;
+        first.relay.reload(world.destinations(&one));
+        world.store.renderings_kept(2).await;
+        world.store.fail_records(0);
+        world.receiver.received(2).await;
+        let pause = "insert into aftercommit.destination_state (destination, paused_at) values ('hook', now())";
+        world.base.execute(pause).await;
+        world.store.pause_seen().await;
+        first.relay.reload(world.destinations(SWIFT));
+        world.base.execute("delete from aftercommit.destination_state").await;
+        world.receiver.received(4).await;
+        first.relay.abort_token().cancel();
+        first.relay.shutdown(Duration::ZERO).await.unwrap();
+
+        world.receiver.release();
+        let second = world.relay(SWIFT).await;
+        world.until(&[("delivered", 4)]).await;
+        world.finish([second]).await;
+    }
+
     async fn a_row_that_ends_its_relay_each_time_dies_in_the_end(backend: Backend) {
         let three = SWIFT.to_owned() + "max_attempts = 3\n";
         let world = World::with(backend, &three).await;

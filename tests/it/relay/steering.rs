@@ -103,6 +103,53 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_resume_is_seen_though_the_memory_is_full(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.receiver.script([Rule::once(Fault::Fail { status: 410 })]).unwrap();
+        world.orders(5, |number| format!("order-{number}")).await;
+        let relay = world.relay_that_holds(1, SWIFT).await;
+        let paused = "select count(*) from aftercommit.destination_state where paused_at is not null";
+        world.until_number(paused, 1).await;
+        world.base.execute("update aftercommit.destination_state set paused_at = null").await;
+        world.until(&[("delivered", 5)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_pause_changes_no_order(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let relay = world.relay(SWIFT).await;
+        world.customer("c-1", 1, r#"{"v":1}"#).await;
+        world.until(&[("delivered", 1)]).await;
+        // The pause comes between the moment at which a version is read and that at which its attempt goes on record.
+        world.store.fail_records(u32::MAX);
+        world.customer("c-1", 2, r#"{"v":2}"#).await;
+        world.store.records_failed(1).await;
+        let pause = "insert into aftercommit.destination_state (destination, paused_at) values ('hook', now())";
+        world.base.execute(pause).await;
+        let mut answers = world.store.answers();
+        world.store.fail_records(0);
+        answers.changed().await.unwrap();
+        world.customer("c-1", 3, r#"{"v":3}"#).await;
+        world.base.execute("delete from aftercommit.destination_state").await;
+        world.until_number("select count(*) from aftercommit.owed", 0).await;
+        assert_eq!(world.effects().last().unwrap(), r#"{"v":3}"#);
+        world.finish([relay]).await;
+    }
+
+    async fn a_changed_destination_is_taken_over_though_the_database_is_away_for_a_moment(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let relay = world.relay(SWIFT).await;
+        world.orders(1, |_| "before".into()).await;
+        world.until(&[("delivered", 1)]).await;
+        world.store.fail_renderings(2);
+        relay.relay.reload(world.destinations(&format!("body = \"envelope\"\n{SWIFT}")));
+        world.store.renderings_kept(2).await;
+        world.customer("after", 1, r#"{"a":1}"#).await;
+        world.until(&[("delivered", 2)]).await;
+        assert!(world.effects()[1].starts_with(r#"{"type":"customers","timestamp":""#));
+        world.finish([relay]).await;
+    }
+
     async fn a_shutdown_finishes_what_is_in_flight_and_hands_the_leases_back(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
         world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(100) })]).unwrap();

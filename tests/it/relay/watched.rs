@@ -22,6 +22,13 @@ pub(super) struct Watched {
     /// So many heartbeats fail.
     fail_beats: AtomicU32,
     failed_beats: watch::Sender<u32>,
+    failed_records: watch::Sender<u32>,
+    records: watch::Sender<u32>,
+    renderings: watch::Sender<u32>,
+    /// Whether the last fetch met a pause.
+    paused: watch::Sender<bool>,
+    /// So many renderings cannot be kept.
+    fail_renderings: AtomicU32,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
 }
@@ -35,6 +42,11 @@ impl Watched {
             fail_records: AtomicU32::new(0),
             fail_beats: AtomicU32::new(0),
             failed_beats: watch::channel(0).0,
+            failed_records: watch::channel(0).0,
+            records: watch::channel(0).0,
+            renderings: watch::channel(0).0,
+            paused: watch::channel(false).0,
+            fail_renderings: AtomicU32::new(0),
             sweeps_blind: AtomicBool::new(false),
         })
     }
@@ -56,6 +68,29 @@ impl Watched {
         self.fail_beats.store(count, Ordering::SeqCst);
     }
 
+    pub(super) fn fail_renderings(&self, count: u32) {
+        self.fail_renderings.store(count, Ordering::SeqCst);
+    }
+
+    /// Hears of every record that is answered from now on.
+    pub(super) fn answers(&self) -> watch::Receiver<u32> {
+        self.records.subscribe()
+    }
+
+    /// Waits until so many renderings have been kept.
+    pub(super) async fn renderings_kept(&self, count: u32) {
+        self.renderings
+            .subscribe()
+            .wait_for(|kept| *kept >= count)
+            .await
+            .unwrap();
+    }
+
+    /// Waits until a fetch has met a pause.
+    pub(super) async fn pause_seen(&self) {
+        self.paused.subscribe().wait_for(|paused| *paused).await.unwrap();
+    }
+
     /// Until `see_sweeps`, only what is fresh is found.
     pub(super) fn blind_sweeps(&self) {
         self.sweeps_blind.store(true, Ordering::SeqCst);
@@ -68,6 +103,12 @@ impl Watched {
     /// Waits until so many heartbeats have failed.
     pub(super) async fn beats_failed(&self, count: u32) {
         let mut failed = self.failed_beats.subscribe();
+        failed.wait_for(|failed| *failed >= count).await.unwrap();
+    }
+
+    /// Waits until so many records have failed.
+    pub(super) async fn records_failed(&self, count: u32) {
+        let mut failed = self.failed_records.subscribe();
         failed.wait_for(|failed| *failed >= count).await.unwrap();
     }
 
@@ -126,7 +167,10 @@ impl Store for Watched {
     }
 
     async fn fetch(&self, shard: &Shard, after: i64, limits: FetchLimits) -> Result<Fetched, StoreError> {
-        self.inner.fetch(shard, after, limits).await
+        let fetched = self.inner.fetch(shard, after, limits).await;
+        let paused = fetched.as_ref().is_ok_and(|fetched| fetched.paused);
+        self.paused.send_replace(paused);
+        fetched
     }
 
     async fn owed_ids(
@@ -153,6 +197,7 @@ impl Store for Watched {
 
     async fn record(&self, record: Arc<Record>) -> Result<Recorded, StoreError> {
         if strikes(&self.fail_records) {
+            self.failed_records.send_modify(|failed| *failed += 1);
             return Err(away());
         }
         let recorded = self.inner.record(record).await;
@@ -160,11 +205,17 @@ impl Store for Watched {
         if recorded.is_ok() && strikes(&self.lose_answers) {
             return Err(away());
         }
+        self.records.send_modify(|records| *records += 1);
         recorded
     }
 
     async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError> {
-        self.inner.keep_rendering(spec).await
+        if strikes(&self.fail_renderings) {
+            return Err(away());
+        }
+        let kept = self.inner.keep_rendering(spec).await;
+        self.renderings.send_modify(|renderings| *renderings += 1);
+        kept
     }
 
     async fn renderings(&self) -> Result<HashMap<i64, String>, StoreError> {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aftercommit::clock::{Clock, SystemClock};
@@ -24,7 +25,26 @@ pub(super) struct World {
     pub(super) base: Base,
     pub(super) store: Arc<Watched>,
     pub(super) receiver: Receiver,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<CountingClock>,
+}
+
+/// The process's clock, which counts how often it was asked: a relay that sleeps does not ask.
+pub(super) struct CountingClock {
+    inner: SystemClock,
+    looks: AtomicU64,
+}
+
+impl CountingClock {
+    pub(super) fn looks(&self) -> u64 {
+        self.looks.load(Ordering::SeqCst)
+    }
+}
+
+impl Clock for CountingClock {
+    fn monotonic(&self) -> Duration {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.inner.monotonic()
+    }
 }
 
 /// A relay that runs in this process.
@@ -78,7 +98,10 @@ impl World {
             base,
             store,
             receiver,
-            clock: Arc::new(SystemClock::start()),
+            clock: Arc::new(CountingClock {
+                inner: SystemClock::start(),
+                looks: AtomicU64::new(0),
+            }),
         };
         world.apply(more).await;
         world
@@ -105,15 +128,24 @@ impl World {
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
-        assemble::destinations(&self.config(more), &self.clock).unwrap()
+        let clock: Arc<dyn Clock> = self.clock.clone();
+        assemble::destinations(&self.config(more), &clock).unwrap()
     }
 
     /// Starts a relay; several may run at once.
     pub(super) async fn relay(&self, more: &str) -> Running {
+        self.relay_that_holds(self.config(more).relay.max_held, more)
+            .await
+    }
+
+    /// Starts a relay with room for so many deliveries in memory.
+    pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
+        let mut config = self.config(more);
+        config.relay.max_held = max_held;
         let context = assemble::context(
             RelayId(Uuid::new_v4()),
             self.store.clone(),
-            &self.config(more),
+            &config,
             self.clock.clone(),
         )
         .await
