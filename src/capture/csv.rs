@@ -3,13 +3,14 @@
 //! CSV knows no types, so none are guessed: `007` stays `"007"`. The payload is an object in the order of the columns.
 
 use std::collections::HashSet;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use csv::{ErrorKind, StringRecord, StringRecordsIntoIter};
 
 use super::error::{BadLine, CaptureError};
 use super::mapping::Mapping;
+use super::quotes::{NeverClosed, Quotes};
 use super::{Captured, Rows};
 
 /// How CSV is read.
@@ -33,7 +34,7 @@ impl Default for CsvOptions {
 /// Rows from CSV.
 pub struct Csv {
     input: Arc<str>,
-    records: StringRecordsIntoIter<Box<dyn Read + Send>>,
+    records: StringRecordsIntoIter<Quotes<Box<dyn Read + Send>>>,
     mapping: Mapping,
     null: Option<String>,
     /// The names of the columns, each as a JSON string.
@@ -52,7 +53,7 @@ impl Csv {
     ) -> Result<Rows, CaptureError> {
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(options.delimiter)
-            .from_reader(reader);
+            .from_reader(Quotes::new(reader, options.delimiter));
         let header = reader
             .headers()
             .map_err(|error| read_error(&input, error))?
@@ -148,7 +149,7 @@ fn read_error(input: &Arc<str>, error: csv::Error) -> CaptureError {
     let input = Arc::clone(input);
     let line = error.position().map_or(1, csv::Position::line);
     let problem = match error.into_kind() {
-        ErrorKind::Io(source) => return CaptureError::Read { input, source },
+        ErrorKind::Io(source) => return io_error(input, source),
         ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => {
@@ -158,6 +159,21 @@ fn read_error(input: &Arc<str>, error: csv::Error) -> CaptureError {
         other => format!("not CSV: {}", csv_text(other)),
     };
     BadLine { input, line, problem }.into()
+}
+
+fn io_error(input: Arc<str>, source: io::Error) -> CaptureError {
+    let never_closed = source
+        .get_ref()
+        .and_then(|error| error.downcast_ref::<NeverClosed>());
+    match never_closed {
+        Some(never_closed) => BadLine {
+            input,
+            line: never_closed.line,
+            problem: never_closed.to_string(),
+        }
+        .into(),
+        None => CaptureError::Read { input, source },
+    }
 }
 
 fn csv_text(kind: ErrorKind) -> String {
@@ -229,6 +245,10 @@ mod tests {
         assert_eq!(
             error("id,line,v\n1,2,3\n1,2\n"),
             "orders.csv:3: 2 values under 3 columns"
+        );
+        assert_eq!(
+            error("id,line,v\n1,2,3\n1,\"2,4\n1,3,5\n"),
+            "orders.csv:3: the quote is never closed"
         );
         assert!(error("id,line,v\n1,2,3\n1,2,x\n").starts_with("orders.csv:3: the version field `v`"));
     }

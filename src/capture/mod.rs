@@ -9,6 +9,7 @@ mod enqueue;
 mod error;
 mod mapping;
 mod ndjson;
+mod quotes;
 
 pub use csv::{Csv, CsvOptions};
 pub use enqueue::enqueue;

@@ -55,6 +55,7 @@ pub(super) fn run(init: &Init, settings: &Settings) -> anyhow::Result<Exit> {
             "wrote {} and the admin token in {}\n\n\
              next:\n  \
              aftercommit migrate         # makes the tables\n  \
+             aftercommit apply           # puts topics and routes into the database\n  \
              aftercommit mock receiver   # a receiver to try with, in another terminal\n  \
              aftercommit run             # delivers what is committed",
             written.configuration, written.token

@@ -43,7 +43,7 @@ pub(super) struct KeyVerb {
 
     /// The version, as it goes into the key: u:<row version or ->,g:<generation> for a state topic, u:<row version>
     /// for an event; left out: none
-    #[arg(long = "version", value_name = "VERSION")]
+    #[arg(long = "version", value_name = "VERSION", value_parser = version)]
     row_version: Option<String>,
 
     /// How many replays have asked for a new key
@@ -99,6 +99,21 @@ struct Refusal {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     error: String,
+}
+
+/// The text, if it is a version of either form.
+fn version(text: &str) -> Result<String, &'static str> {
+    let wrong = "write u:ROW_VERSION,g:GENERATION for a state topic, with - for no row version, or u:ROW_VERSION for \
+                 an event";
+    let rest = text.strip_prefix("u:").ok_or(wrong)?;
+    let is_row_version = |text: &str| text.parse::<i64>().is_ok();
+    let is_version = match rest.split_once(",g:") {
+        Some((row_version, generation)) => {
+            (row_version == "-" || is_row_version(row_version)) && generation.parse::<i64>().is_ok()
+        }
+        None => is_row_version(rest),
+    };
+    is_version.then(|| text.to_owned()).ok_or(wrong)
 }
 
 pub(super) fn run(verb: KeyVerb) -> anyhow::Result<Exit> {

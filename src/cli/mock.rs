@@ -22,12 +22,23 @@ pub(super) struct Mock {
 enum System {
     /// A webhook receiver: keeps a ledger by key, journals what it got, fails as it is told
     #[command(
-        after_help = "It answers GET /journal, GET /effects, and takes GET, POST and DELETE at /faults.\n\n\
-                      Examples:\n  aftercommit mock receiver\n  \
-                      aftercommit mock receiver --faults fail=503:0.05,throttle=429/2:once,drop=once\n  \
-                      curl http://127.0.0.1:9400/journal"
+        after_help = receiver_help()
     )]
     Receiver(ReceiverVerb),
+}
+
+/// What the receiver answers to, what can go wrong, and examples.
+fn receiver_help() -> String {
+    let names: Vec<&str> = receiver::fault_names().collect();
+    let lines: Vec<String> = names.chunks(8).map(|names| names.join(", ")).collect();
+    format!(
+        "It answers GET /journal, GET /effects, and takes GET, POST and DELETE at /faults.\n\n\
+         Names of faults:\n  {}\n\n\
+         Examples:\n  aftercommit mock receiver\n  \
+         aftercommit mock receiver --faults fail=503:0.05,throttle=429/2:once,drop=once\n  \
+         curl http://127.0.0.1:9400/journal",
+        lines.join(",\n  ")
+    )
 }
 
 #[derive(clap::Args)]

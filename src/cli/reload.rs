@@ -2,6 +2,8 @@
 //!
 //! Wholly or not at all: a configuration that is broken, or that the database refuses, changes nothing.
 
+use secrecy::ExposeSecret as _;
+
 use super::run::{Daemon, admin_settings, warn_of_what_is_held};
 use super::settings::Settings;
 use crate::config::Config;
@@ -29,11 +31,11 @@ pub(super) async fn reload(daemon: &mut Daemon, settings: &Settings) {
 
 async fn try_reload(daemon: &mut Daemon, settings: &Settings) -> anyhow::Result<Applied> {
     let mut new = settings.read()?;
-    warn_of_what_stays(&daemon.config, &new);
+    warn_of_what_stays(&daemon.began, &new);
     // Every key of this process holds the namespace that it began with.
     new.database
         .namespace
-        .clone_from(&daemon.config.database.namespace);
+        .clone_from(&daemon.began.database.namespace);
     let destinations =
         assemble::changed_destinations(&daemon.destinations, &daemon.config, &new, &daemon.clock)?;
     let applied = daemon.store.apply(assemble::plan(&new)).await?;
@@ -47,18 +49,35 @@ async fn try_reload(daemon: &mut Daemon, settings: &Settings) -> anyhow::Result<
     Ok(applied)
 }
 
-/// What is looked at only when the process starts.
-fn warn_of_what_stays(old: &Config, new: &Config) {
-    let changed = [
-        (
-            "database.namespace",
-            old.database.namespace != new.database.namespace,
-        ),
-        ("admin.listen", old.admin.listen != new.admin.listen),
-        ("relay", old.relay != new.relay),
-        ("log", old.log != new.log),
-    ];
-    for (key, _) in changed.into_iter().filter(|(_, changed)| *changed) {
+fn warn_of_what_stays(began: &Config, new: &Config) {
+    for key in what_stays(began, new) {
         tracing::warn!(key, "this change takes effect when the process starts again");
     }
+}
+
+/// What differs from the configuration that the process began with, and is looked at only when it starts.
+fn what_stays(began: &Config, new: &Config) -> Vec<&'static str> {
+    let (old, database) = (&began.database, &new.database);
+    let changed = [
+        (
+            "database.url",
+            old.url.expose_secret() != database.url.expose_secret(),
+        ),
+        (
+            "database.max_connections",
+            old.max_connections != database.max_connections,
+        ),
+        ("database.namespace", old.namespace != database.namespace),
+        (
+            "database.statement_timeout",
+            old.statement_timeout != database.statement_timeout,
+        ),
+        ("admin.listen", began.admin.listen != new.admin.listen),
+        ("relay", began.relay != new.relay),
+        ("log", began.log != new.log),
+    ];
+    let keys = changed
+        .into_iter()
+        .filter_map(|(key, changed)| changed.then_some(key));
+    keys.collect()
 }

@@ -119,10 +119,14 @@ async fn print_dry_run(
             sample,
         } = dry_run;
         let by_state: Vec<String> = by_state.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        let by_state = if by_state.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", by_state.join(", "))
+        };
         let mut text = format!(
-            "{matched} match ({}): {requeued} would be sent again, {left_alone} are owed already, {skipped} were \
-             overtaken by a newer version",
-            by_state.join(", ")
+            "{matched} match{by_state}: {requeued} would be sent again, {left_alone} are owed already, {skipped} were \
+             overtaken by a newer version"
         );
         if !sample.is_empty() {
             text.push_str("\n\n");
@@ -147,6 +151,10 @@ pub(super) fn text(replay: &Replay) -> String {
     );
     match replay.state {
         ReplayState::Running => format!("replay {id} runs: a relay works it off, or `--wait` does; {sums}"),
+        ReplayState::Done if *requeued > 0 => format!(
+            "replay {id} is done: {requeued} are due again; the relay sends them now, `aftercommit list` shows what \
+             became of them\n{left_alone} were owed already, {skipped} were overtaken by a newer version"
+        ),
         ReplayState::Done => format!("replay {id} is done: {sums}"),
         ReplayState::Cancelled => format!("replay {id} was cancelled: {sums}"),
     }

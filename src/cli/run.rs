@@ -64,6 +64,9 @@ impl FromStr for Listen {
 
 /// A relay at work, and what a reload needs to know of it.
 pub(super) struct Daemon {
+    /// What the process began with: some of it stays until it starts again.
+    pub(super) began: Config,
+    /// What was taken over last.
     pub(super) config: Config,
     pub(super) destinations: Destinations,
     pub(super) clock: Arc<dyn Clock>,
@@ -101,6 +104,7 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
     let daemon = Daemon {
         relay: Relay::start(context, destinations.clone()),
+        began: config.clone(),
         config,
         destinations,
         clock,

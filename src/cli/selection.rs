@@ -104,6 +104,7 @@ impl FilterArgs {
 }
 
 impl SelectionArgs {
+    /// Fails where a delivery that is named does not exist.
     pub(super) async fn read(&self, store: &AdminStore) -> anyhow::Result<Selection> {
         if self.all {
             return Ok(Selection::All);
@@ -114,7 +115,7 @@ impl SelectionArgs {
         let mut ids = Vec::new();
         for named in &self.ids {
             match named {
-                Named::Delivery(id) => ids.push(id.clone()),
+                Named::Delivery(id) => ids.push(store.delivery(id).await?.delivery.id),
                 Named::Row(outbox_id) => ids.extend(deliveries_of(store, *outbox_id).await?),
             }
         }

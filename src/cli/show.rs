@@ -11,6 +11,8 @@ use crate::store::admin::{Attempt, DeliveryDetail};
 
 /// Characters of a payload that a person is shown.
 const SHOWN_PAYLOAD: usize = 2_000;
+/// Characters of an answer that a person is shown.
+const SHOWN_ANSWER: usize = 200;
 
 #[derive(clap::Args)]
 pub(super) struct Show {
@@ -77,10 +79,40 @@ fn text(detail: &DeliveryDetail, now: Timestamp) -> String {
     }
     facts.push(("payload", payload(detail)));
     let facts = table::plain(facts.into_iter().map(|(what, fact)| [what.to_owned(), fact])).trim_fmt();
-    if detail.history.is_empty() {
-        return format!("{facts}\n\nno attempt yet");
+    format!("{facts}\n\n{}", what_happened(detail, now))
+}
+
+/// The attempts on record, what the receiver answered to them, and the attempt that is in flight.
+fn what_happened(detail: &DeliveryDetail, now: Timestamp) -> String {
+    let mut parts = Vec::new();
+    if !detail.history.is_empty() {
+        parts.push(attempts(&detail.history, now));
     }
-    format!("{facts}\n\n{}", attempts(&detail.history, now))
+    let answers: Vec<String> = detail.history.iter().filter_map(answer).collect();
+    if !answers.is_empty() {
+        parts.push(answers.join("\n"));
+    }
+    if let Some(since) = detail.in_flight_since {
+        let number = detail.delivery.attempts + 1;
+        parts.push(format!(
+            "attempt {number} is in flight since {}",
+            times::at(since, now)
+        ));
+    }
+    if parts.is_empty() {
+        return "no attempt yet".to_owned();
+    }
+    parts.join("\n\n")
+}
+
+/// The beginning of what the receiver answered.
+fn answer(attempt: &Attempt) -> Option<String> {
+    let line = attempt.excerpt.as_deref()?.lines().next()?;
+    let shown = match line.char_indices().nth(SHOWN_ANSWER) {
+        None => table::visible(line),
+        Some((end, _)) => format!("{}…", table::visible(&line[..end])),
+    };
+    Some(format!("attempt {} was answered: {shown}", attempt.number))
 }
 
 fn payload(detail: &DeliveryDetail) -> String {

@@ -58,7 +58,7 @@ fn text(status: &Status, configuration: &Configuration) -> String {
     if status.unrouted > 0 {
         let topics = status.unrouted_topics.iter();
         let topics: Vec<String> = topics
-            .map(|topic| format!("{} ({})", topic.topic, topic.rows))
+            .map(|topic| format!("{} ({})", table::visible(&topic.topic), topic.rows))
             .collect();
         parts.push(format!(
             "{} rows are unrouted, of topics {}: name their topic in a destination",
@@ -131,8 +131,8 @@ fn remark(destination: &DestinationStatus, configuration: &Configuration) -> Opt
         return Some(format!(
             "{name} is paused since {} by {}: {}",
             times::utc(pause.at),
-            pause.by,
-            pause.reason
+            table::visible(&pause.by),
+            table::visible(&pause.reason)
         ));
     }
     match configuration {

@@ -1,4 +1,6 @@
 //! Tables that one wants to look at: the same look for every verb.
+//!
+//! What others wrote goes to the terminal through [`visible`] only, so that no terminal obeys it.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -17,8 +19,21 @@ pub(super) fn plain<const N: usize>(rows: impl IntoIterator<Item = [String; N]>)
     let mut table = Table::new();
     table.load_style(STYLE);
     table.set_content_arrangement(ContentArrangement::Disabled);
-    table.add_rows(rows);
+    table.add_rows(rows.into_iter().map(|row| row.map(|cell| visible(&cell))));
     table
+}
+
+/// The text with its control characters escaped, such as `\u{1b}` and `\n`.
+pub(super) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            visible.extend(character.escape_default());
+        } else {
+            visible.push(character);
+        }
+    }
+    visible
 }
 
 /// Numbers end where numbers end.
@@ -27,5 +42,16 @@ pub(super) fn align_right(table: &mut Table, columns: impl IntoIterator<Item = u
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_escaped_and_everything_else_is_left() {
+        let cell = "\u{1b}[2Jä\n\u{9b}\"\\".to_owned();
+        assert_eq!(plain([[cell]]).trim_fmt().trim(), r#"\u{1b}[2Jä\n\u{9b}"\"#);
     }
 }

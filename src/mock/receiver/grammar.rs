@@ -166,6 +166,11 @@ const SHAPES: [(&str, Shape); 22] = [
     ("close-idle", Shape::Time(|after| Fault::CloseIdle { after })),
 ];
 
+/// The names of the faults, as rules name them.
+pub fn fault_names() -> impl Iterator<Item = &'static str> {
+    SHAPES.iter().map(|(name, _)| *name)
+}
+
 impl Shape {
     fn of(name: &str) -> Result<Self, GrammarError> {
         if let Some((_, shape)) = SHAPES.iter().find(|(known, _)| *known == name) {

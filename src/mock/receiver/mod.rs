@@ -45,7 +45,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use fault::{Fault, FaultError};
-pub use grammar::{GrammarError, parse_rules};
+pub use grammar::{GrammarError, fault_names, parse_rules};
 pub use journal::{Detail, Durability, Effect, JournalFile, JournalOptions, Received};
 pub use reader::RequestLimits;
 pub use reception::{Concurrent, Counts};

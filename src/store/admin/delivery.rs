@@ -28,7 +28,9 @@ pub struct DeliveryDetail {
     pub idempotency_key: Option<String>,
     /// Why there is no key.
     pub not_canonical: Option<String>,
-    /// Every attempt, the first one first.
+    /// When the attempt that is in flight began; none if none is.
+    pub in_flight_since: Option<Timestamp>,
+    /// Every attempt on record, the first one first.
     pub history: Vec<Attempt>,
 }
 
@@ -76,6 +78,10 @@ impl AdminStore {
         let key = key(&namespace, &delivery, &row);
 
         let args = Args::new().int(id.outbox_id).text(&id.destination);
+        let rows = self.database.read(sql!("in_flight_since"), args).await?;
+        let in_flight_since = rows.first().map(|row| row.time("at")).transpose()?;
+
+        let args = Args::new().int(id.outbox_id).text(&id.destination);
         let rows = self.database.read(sql!(shared "attempts_of"), args).await?;
         Ok(DeliveryDetail {
             generation: row.generation,
@@ -84,6 +90,7 @@ impl AdminStore {
             headers: row.headers.as_deref().map(str::to_owned),
             idempotency_key: key.as_ref().ok().cloned(),
             not_canonical: key.err(),
+            in_flight_since,
             history: rows.iter().map(attempt).collect::<Result<_, _>>()?,
             delivery,
         })

@@ -81,6 +81,27 @@ on_both! {
         assert_eq!(daemon.ends().await, Some(0));
     }
 
+    async fn a_reload_warns_of_what_only_a_restart_takes_over_until_it_is_changed_back(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let receiver = receiver().await;
+        let sound = configuration(&world, &receiver);
+        let project = Project::with(&sound);
+        let mut daemon = daemon(&project).await;
+        let elsewhere = sound.replacen("url = \"", "statement_timeout = \"7s\"\nurl = \"", 1);
+        let elsewhere = elsewhere.replacen(&world.url, "sqlite:elsewhere.db", 1);
+        project.write("aftercommit.toml", &elsewhere);
+        daemon.signal("HUP").await;
+        daemon.logs("database.url").await;
+        daemon.logs("database.statement_timeout").await;
+        daemon.logs("the configuration was read again").await;
+
+        project.write("aftercommit.toml", &sound);
+        daemon.signal("HUP").await;
+        // The warning says `again` too, and would come first.
+        let said = daemon.logs("again").await;
+        assert!(said.contains("the configuration was read again"), "{said}");
+    }
+
     async fn a_destination_that_a_reload_removes_keeps_its_debts(backend: Backend) {
         let world = World::migrated(backend).await;
         let receiver = receiver().await;

@@ -58,6 +58,34 @@ on_both! {
         assert!(shown.contains("no attempt yet"), "{shown}");
     }
 
+    async fn an_attempt_in_flight_and_the_answers_to_those_before_are_shown(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        let id = project.run(&["list", "--row-key", "2", "--json"]).await.json()["deliveries"][0]["outbox_id"].to_string();
+        world.execute(&format!(
+            "insert into aftercommit.attempt
+                 (outbox_id, destination, number, key_epoch, lease_epoch, outcome, started_at, duration_us, excerpt)
+             select outbox_id, destination, 1, 0, 1, 'refused', owed_at, 5, '\u{1b}[2Jno{}\nmore'
+             from aftercommit.owed where outbox_id = {id}",
+            "o".repeat(300)
+        )).await;
+        world.execute(&format!("update aftercommit.owed set attempts = 1 where outbox_id = {id}")).await;
+        // The second entry is of an attempt that is on record already.
+        world.execute(&format!(
+            "insert into aftercommit.dispatch (relay, sequence, destination, shard, shards, epoch, rendering, entries)
+             values ('r', 1, 'crm', 0, 1, 1, 1, '[[{id}, 2, 0], [{}, 3, 0]]')",
+            id.parse::<i64>().unwrap() + 1
+        )).await;
+        let shown = project.run(&["show", &id]).await.done();
+        assert!(shown.contains("attempt 2 is in flight since "), "{shown}");
+        let answer = format!("attempt 1 was answered: \\u{{1b}}[2Jno{}…\n", "o".repeat(194));
+        assert!(shown.contains(&answer), "{shown}");
+        let others = project.run(&["list", "--row-key", "3", "--json"]).await.json();
+        let other = others["deliveries"][0]["outbox_id"].to_string();
+        let shown = project.run(&["show", &other, "--json"]).await.json();
+        assert_eq!(shown[0]["in_flight_since"], Value::Null);
+    }
+
     async fn a_cancelled_delivery_is_replayed_without_a_relay(backend: Backend) {
         let world = World::migrated(backend).await;
         let project = orders(&world).await;
@@ -70,10 +98,18 @@ on_both! {
         assert_eq!((&dry["matched"], &dry["requeued"]), (&json!(1), &json!(1)));
         assert_eq!(row_keys(&project.run(&["list", "--state", "cancelled", "--json"]).await.json()).len(), 1);
 
+        let none = project.run(&["replay", "--state", "dead", "--dry-run"]).await.done();
+        assert!(none.starts_with("0 match: "), "{none}");
+
         let replay = ["replay", "--state", "cancelled", "--key", "new", "--reason", "again", "--wait", "--json"];
         let replayed = project.run(&replay).await.json();
         assert_eq!((&replayed["state"], &replayed["requeued"]), (&json!("done"), &json!(1)));
         assert_eq!(row_keys(&project.run(&["list", "--state", "pending", "--json"]).await.json()).len(), 3);
+
+        project.run(&cancel).await.done();
+        let replay = ["replay", "--state", "cancelled", "--reason", "again", "--wait"];
+        let said = project.run(&replay).await.done();
+        assert!(said.contains("1 are due again; the relay sends them now, `aftercommit list` shows"), "{said}");
     }
 
     async fn a_pause_shows_in_the_status_until_it_is_over(backend: Backend) {
@@ -104,6 +140,14 @@ on_both! {
         project.run(&["show", "1:erp"]).await.failed(4);
         project.run(&["pause", "erp", "--reason", "x"]).await.failed(4);
         project.run(&["cancel", "--replay", "9", "--reason", "x"]).await.failed(4);
+        for verb in [["cancel", "--reason=x"], ["replay", "--reason=x"], ["replay", "--dry-run"]] {
+            let error = project.run(&[&verb[..], &["1:crm", "4711:crm"]].concat()).await.failed(4);
+            assert!(error.contains("no delivery of outbox row 4711 to `crm`"), "{error}");
+            let error = project.run(&[&verb[..], &["4711"]].concat()).await.failed(4);
+            assert!(error.contains("outbox row 4711"), "{error}");
+        }
+        let pending = project.run(&["list", "--state", "pending", "--json"]).await.json();
+        assert_eq!(row_keys(&pending).len(), 3);
         project.run(&["replay", "--reason", "x"]).await.failed(2);
         project.run(&["cancel", "--all", "--reason", " "]).await.failed(2);
         assert_eq!(project.run(&["cancel", "1", "--state", "dead", "--reason", "x"]).await.code, Some(2));

@@ -96,6 +96,14 @@ async fn the_key_of_one_row_is_printed_in_every_form() {
     let refused = [&arguments[..14], &["{"]].concat();
     let error = Project::empty().run(&refused).await.failed(2);
     assert!(error.contains("payload: not JSON"), "{error}");
+    for wrong in ["3", "u:", "u:-", "u:3,g:", "u:3,g:x"] {
+        let refused = [&arguments[..11], &["--version", wrong]].concat();
+        let ended = Project::empty().run(&refused).await;
+        assert_eq!(ended.code, Some(2), "{wrong}");
+    }
+    let refused = [&arguments[..11], &["--version", "3"]].concat();
+    let error = Project::empty().run(&refused).await.stderr;
+    assert!(error.contains("u:ROW_VERSION,g:GENERATION"), "{error}");
 }
 
 #[tokio::test]

@@ -32,6 +32,11 @@ async fn every_verb_has_an_example_and_the_help_says_what_the_exit_codes_mean() 
         assert!(help.contains(&format!("aftercommit {verb}")), "{help}");
         assert!(help.contains("Example"), "{help}");
     }
+    let help = project.run(&["mock", "receiver", "--help"]).await.done();
+    assert!(
+        help.contains("stored-failure") && help.contains("close-idle"),
+        "{help}"
+    );
     assert!(project.run(&["--help"]).await.done().contains("Exit codes:"));
     assert_eq!(project.run(&["frobnicate"]).await.code, Some(2));
 }
@@ -39,7 +44,10 @@ async fn every_verb_has_an_example_and_the_help_says_what_the_exit_codes_mean() 
 #[tokio::test]
 async fn init_writes_a_configuration_that_works_and_overwrites_none() {
     let project = Project::empty();
-    project.run(&["init"]).await.done();
+    let said = project.run(&["init"]).await.done();
+    let [migrate, apply, run] =
+        ["migrate", "apply", "run"].map(|verb| said.find(&format!("aftercommit {verb} ")));
+    assert!(migrate.is_some() && migrate < apply && apply < run, "{said}");
     let token = std::fs::read_to_string(project.path("aftercommit.token")).unwrap();
     assert!(token.trim().len() >= 32, "{token}");
     let effective = project.run(&["config"]).await.done();
