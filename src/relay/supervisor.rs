@@ -123,7 +123,7 @@ impl Supervisor {
             tokio::select! {
                 () = self.stop.drain.cancelled() => break,
                 Some(helper) = helpers.join_next() => helper??,
-                Some(ended) = self.shards.join_next() => self.ended(ended?).await?,
+                Some(ended) = self.shards.join_next() => self.ended(ended?)?,
                 Ok(()) = vitals.changed() => self.rebalance().await,
                 Ok(()) = self.destinations.changed() => {
                     self.adopt();
@@ -233,8 +233,11 @@ impl Supervisor {
                 // The shard of what has no route: nothing is sent from it, it comes with the chores.
                 self.held
                     .insert(lease.shard.clone(), Held { active: None, drain });
-                self.shards
-                    .spawn(async move { (lease, housekeeping::keep_house(context, stop).await) });
+                self.shards.spawn(async move {
+                    let exit = housekeeping::keep_house(context.clone(), stop).await;
+                    hand_back(&context, &lease, &exit).await;
+                    (lease, exit)
+                });
             }
             Some(active) => {
                 let (sender, receiver) = watch::channel(active);
@@ -247,32 +250,41 @@ impl Supervisor {
                 );
                 let vitals = self.vitals.subscribe();
                 self.shards.spawn(async move {
-                    let exit = dispatcher::dispatch(context, lease.clone(), receiver, vitals, stop).await;
+                    let exit =
+                        dispatcher::dispatch(context.clone(), lease.clone(), receiver, vitals, stop).await;
+                    hand_back(&context, &lease, &exit).await;
                     (lease, exit)
                 });
             }
         }
     }
 
-    /// A shard's task has ended: hands its lease back unless another holds it.
-    async fn ended(&mut self, ended: (Lease, Result<Exit, StoreError>)) -> Result<(), RelayError> {
+    /// A shard's task has ended.
+    fn ended(&mut self, ended: (Lease, Result<Exit, StoreError>)) -> Result<(), RelayError> {
         let (lease, exit) = ended;
         self.held.remove(&lease.shard);
-        if exit? != Exit::LeaseLost
-            && let Err(error) = self.context.store.release(&lease).await
-        {
-            tracing::warn!(%error, destination = %lease.shard.destination, "the lease could not be handed back; it expires");
-        }
+        exit?;
         Ok(())
     }
 
     async fn drain(mut self) -> Result<(), RelayError> {
         while let Some(ended) = self.shards.join_next().await {
-            self.ended(ended?).await?;
+            self.ended(ended?)?;
         }
         if let Err(error) = self.context.store.leave(&self.context.relay).await {
             tracing::warn!(%error, "could not say goodbye; the heartbeat expires");
         }
         Ok(())
+    }
+}
+
+/// Hands the lease of a shard back unless another holds it. In the task of the shard: a database that is away then costs
+/// all of them together one wait, and the supervisor none.
+async fn hand_back(context: &Context, lease: &Lease, exit: &Result<Exit, StoreError>) {
+    if !matches!(exit, Ok(Exit::Drained | Exit::GraceOver)) {
+        return;
+    }
+    if let Err(error) = context.store.release(lease).await {
+        tracing::warn!(%error, destination = %lease.shard.destination, "the lease could not be handed back; it expires");
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::reconnect::retrying;
 use crate::store::{Store, StoreError};
 
 /// Rings for every dispatcher at once. Cheap to clone.
@@ -45,7 +46,10 @@ pub(super) async fn watch_commits(
     every: Duration,
     stop: CancellationToken,
 ) -> Result<(), StoreError> {
-    let mut last = store.change_mark().await?;
+    let Some(first) = retrying("watch commits", &stop, || store.change_mark()).await else {
+        return Ok(());
+    };
+    let mut last = first?;
     while last.is_some() {
         tokio::select! {
             () = stop.cancelled() => break,

@@ -4,7 +4,7 @@
 //! is not in memory (a late commit under a lower id, a replay, a row that was forgotten) is found by the sweep, which
 //! walks the ids below the cursor again, at no more than a fiftieth of the time.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +48,8 @@ pub(super) struct Intake {
     next_sweep: Duration,
     /// Ids whose deliveries are to be loaded: taken ones first.
     awaited: HashSet<i64>,
-    strays: Vec<i64>,
+    /// Loaded in this order, so that what belongs to one row key keeps its own.
+    strays: BTreeSet<i64>,
     uncertain_version: u64,
     memory: Arc<Semaphore>,
     bell: watch::Receiver<u64>,
@@ -73,7 +74,7 @@ impl Intake {
             sweep: None,
             next_sweep: Duration::ZERO,
             awaited: HashSet::new(),
-            strays: Vec::new(),
+            strays: BTreeSet::new(),
             uncertain_version: 0,
             memory: Arc::new(Semaphore::new((bytes * 2).min(Semaphore::MAX_PERMITS))),
             bell,
@@ -160,11 +161,11 @@ impl Dispatcher {
         let room = self.queue.room();
         let hungry = self.queue.ready() < rows;
         if room > 0 && hungry && !intake.strays.is_empty() && !intake.paused {
-            let ids = intake
-                .strays
-                .drain(..rows.min(room).min(intake.strays.len()))
-                .collect();
-            return Some(Job::Load(ids));
+            let mut ids = std::mem::take(&mut intake.strays);
+            if let Some(first_left) = ids.iter().nth(rows.min(room)).copied() {
+                intake.strays = ids.split_off(&first_left);
+            }
+            return Some(Job::Load(ids.into_iter().collect()));
         }
         let poll = monotonic >= intake.next_poll;
         if (intake.more && hungry && room > 0 && !intake.paused) || poll {
@@ -228,12 +229,16 @@ impl Dispatcher {
         if done {
             intake.next_sweep = monotonic + (swept.took * SWEEP_SHARE).max(intake.interval);
         }
-        let known: HashSet<i64> = intake.strays.iter().copied().collect();
-        let strays = swept
-            .ids
-            .into_iter()
-            .filter(|id| !self.queue.knows(*id) && !known.contains(id));
-        intake.strays.extend(strays.take(self.queue.room()));
+        let room = self.queue.room();
+        for outbox_id in swept.ids.into_iter().filter(|id| !self.queue.knows(*id)) {
+            if intake.strays.len() >= room {
+                // What is left out now is found first by the next sweep, and nothing above it before.
+                intake.sweep = None;
+                intake.next_sweep = monotonic + (swept.took * SWEEP_SHARE).max(intake.interval);
+                break;
+            }
+            intake.strays.insert(outbox_id);
+        }
         if swept.version == intake.uncertain_version {
             // What a person replayed goes ahead of what has waited behind it.
             for owed in swept.replayed {
@@ -257,7 +262,7 @@ impl Dispatcher {
         for outbox_id in asked.iter().filter(|id| !come.contains(id)) {
             if cut && *outbox_id > told {
                 if !self.intake.awaited.contains(outbox_id) {
-                    self.intake.strays.push(*outbox_id);
+                    self.intake.strays.insert(*outbox_id);
                 }
             } else if self.intake.awaited.remove(outbox_id) {
                 self.queue.end(*outbox_id, Ended::Otherwise);

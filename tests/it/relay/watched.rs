@@ -29,6 +29,8 @@ pub(super) struct Watched {
     paused: watch::Sender<bool>,
     /// So many renderings cannot be kept.
     fail_renderings: AtomicU32,
+    /// So many looks at the mark of commits fail.
+    fail_marks: AtomicU32,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
 }
@@ -47,6 +49,7 @@ impl Watched {
             renderings: watch::channel(0).0,
             paused: watch::channel(false).0,
             fail_renderings: AtomicU32::new(0),
+            fail_marks: AtomicU32::new(0),
             sweeps_blind: AtomicBool::new(false),
         })
     }
@@ -104,6 +107,10 @@ impl Watched {
     pub(super) async fn beats_failed(&self, count: u32) {
         let mut failed = self.failed_beats.subscribe();
         failed.wait_for(|failed| *failed >= count).await.unwrap();
+    }
+
+    pub(super) fn fail_marks(&self, count: u32) {
+        self.fail_marks.store(count, Ordering::SeqCst);
     }
 
     /// Waits until so many records have failed.
@@ -249,6 +256,9 @@ impl Store for Watched {
     }
 
     async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
+        if strikes(&self.fail_marks) {
+            return Err(away());
+        }
         self.inner.change_mark().await
     }
 }
