@@ -105,9 +105,10 @@ fn what_happened(detail: &DeliveryDetail, now: Timestamp) -> String {
     parts.join("\n\n")
 }
 
-/// The beginning of what the receiver answered.
+/// The first line of what the receiver answered that says something.
 fn answer(attempt: &Attempt) -> Option<String> {
-    let line = attempt.excerpt.as_deref()?.lines().next()?;
+    let mut lines = attempt.excerpt.as_deref()?.lines();
+    let line = lines.find(|line| !line.trim().is_empty())?;
     let shown = match line.char_indices().nth(SHOWN_ANSWER) {
         None => table::visible(line),
         Some((end, _)) => format!("{}…", table::visible(&line[..end])),
