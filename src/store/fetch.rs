@@ -3,6 +3,8 @@
 //! The order of the primary key is the order in which deliveries are read, so that the cost is that of the window and
 //! not of the backlog.
 
+use std::collections::HashMap;
+
 use super::database::{Args, Database, Row, sql};
 use super::leases::of_shard;
 use super::{FetchLimits, Fetched, Owed, Shard, StoreError};
@@ -20,17 +22,29 @@ pub(super) async fn fetch(
     let first = rows.first().ok_or_else(|| {
         StoreError::Unexpected("a fetch brings at least the clock, this one brought nothing".to_owned())
     })?;
+    // Without a delivery there is still a row, with the rest of it null.
+    let brought = match first.opt_int::<i64>("outbox_id")? {
+        None => &[],
+        Some(_) => rows.as_slice(),
+    };
     Ok(Fetched {
         now: first.time("now")?,
         paused: first.bool("paused")?,
         upto: first.int("upto")?,
         more: first.bool("more")?,
-        // Without a delivery there is still a row, with the rest of it null.
-        owed: match first.opt_int::<i64>("outbox_id")? {
-            None => vec![],
-            Some(_) => rows.iter().map(owed).collect::<Result<_, _>>()?,
-        },
+        owed: brought.iter().map(owed).collect::<Result<_, _>>()?,
+        behind: behind(brought)?,
     })
+}
+
+fn behind(rows: &[Row]) -> Result<HashMap<i64, i64>, StoreError> {
+    let mut behind = HashMap::new();
+    for row in rows {
+        if let Some(older) = row.opt_int("behind")? {
+            behind.insert(row.int("outbox_id")?, older);
+        }
+    }
+    Ok(behind)
 }
 
 pub(super) async fn owed_ids(

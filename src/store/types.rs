@@ -2,6 +2,7 @@
 //!
 //! Plain values; each carries exactly the facts that its verb needs.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -131,6 +132,9 @@ pub struct Fetched {
     pub paused: bool,
     /// Ascending by outbox id.
     pub owed: Vec<Owed>,
+    /// For each of them that has one: the version of the same row just before it, if that is owed too, to this
+    /// destination or to none yet. Both by outbox id.
+    pub behind: HashMap<i64, i64>,
     /// Every delivery of the shard up to this id has been read; `after` if there was nothing.
     pub upto: i64,
     /// Whether there may be more above `upto`.

@@ -4,7 +4,7 @@
 //! is not in memory (a late commit under a lower id, a replay, a row that was forgotten) is found by the sweep, which
 //! walks the ids below the cursor again, at no more than a fiftieth of the time.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -218,8 +218,22 @@ impl Dispatcher {
         };
         intake.next_poll = monotonic + intake.interval;
         for owed in fetched.owed {
+            if let Some(older) = self.unknown_before(&owed, &fetched.behind) {
+                // An older version came into sight late, below the cursor: it is read first, and the cursor waits.
+                let intake = &mut self.intake;
+                intake.strays.insert(older);
+                (intake.cursor, intake.more) = (owed.row.id - 1, false);
+                intake.next_poll = monotonic + intake.poll_busy;
+                return;
+            }
             self.offer(owed);
         }
+    }
+
+    /// The older version of the same row that is owed, and that this dispatcher does not know of.
+    fn unknown_before(&self, owed: &Owed, behind: &HashMap<i64, i64>) -> Option<i64> {
+        let older = *behind.get(&owed.row.id)?;
+        (self.order_of(owed) != OrderMode::Independent && !self.queue.knows(older)).then_some(older)
     }
 
     fn swept(&mut self, swept: Swept, monotonic: Duration) {
@@ -280,12 +294,16 @@ impl Dispatcher {
         }
     }
 
-    fn offer(&mut self, owed: Owed) {
+    fn order_of(&self, owed: &Owed) -> OrderMode {
         let configured = self.active.borrow().order;
-        let order = configured.unwrap_or(match owed.row.op.kind() {
+        configured.unwrap_or(match owed.row.op.kind() {
             TopicKind::State => OrderMode::Latest,
             TopicKind::Event => OrderMode::Ordered,
-        });
+        })
+    }
+
+    fn offer(&mut self, owed: Owed) {
+        let order = self.order_of(&owed);
         let (outbox_id, row, due) = (owed.row.id, owed.row.row.clone(), owed.due_at);
         let (trace, mark) = (owed.trace(), owed.mark());
         // Without a share of the memory only the id is kept; the content is read again when its turn has come.

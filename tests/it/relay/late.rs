@@ -50,3 +50,39 @@ async fn a_snapshot_that_is_held_open_elsewhere_delays_no_row() {
     }
     world.finish([relay]).await;
 }
+
+/// The row key's next version must not go past one whose transaction was open while the cursor passed its id.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_that_commits_late_is_never_sent_after_the_next_one() {
+    let world = World::with(Backend::Postgres, SWIFT).await;
+    let mut late = PgConnection::connect(&world.base.url).await.unwrap();
+    sqlx::raw_sql(
+        "begin;
+         insert into aftercommit.outbox (topic, row_key, op, payload) values ('customers', 'c', 'upsert', '{\"v\":1}')",
+    )
+    .execute(&mut late)
+    .await
+    .unwrap();
+    let relay = world.relay(SWIFT).await;
+    world.orders(1, |_| "passes-by".into()).await;
+    world.until(&[("delivered", 1)]).await;
+    // No sweep comes to the rescue.
+    world.store.blind_sweeps();
+    sqlx::raw_sql("commit").execute(&mut late).await.unwrap();
+    world
+        .base
+        .execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('customers', 'c', 'upsert', '{\"v\":2}')")
+        .await;
+    world
+        .until_number(
+            "select count(*) from aftercommit.settled where state = 'delivered' and outbox_id > 2",
+            1,
+        )
+        .await;
+    world.store.see_sweeps();
+    world
+        .until_number("select count(*) from aftercommit.owed", 0)
+        .await;
+    assert_eq!(world.effects().last().unwrap(), r#"{"v":2}"#);
+    world.finish([relay]).await;
+}

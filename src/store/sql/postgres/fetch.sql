@@ -48,7 +48,17 @@ select
     now() as now, state.paused,
     case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $4) end as upto,
     reach.cut or reach.seen >= $5 as more,
-    brought.*
+    brought.*,
+    -- The version of the row just before this one, if that is owed too. It can have come into sight after the cursor had
+    -- passed its id, or wait where there was no route: whoever sends this one must know of it first.
+    (
+        select older.outbox_id from aftercommit.owed as older
+        where older.destination in ($1, '') and older.outbox_id = (
+            select max(id) from aftercommit.outbox
+            where topic = brought.topic and row_key = brought.row_key and id < brought.outbox_id
+        )
+        limit 1
+    ) as behind
 from state
 cross join reach
 left join brought on true

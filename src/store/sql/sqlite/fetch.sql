@@ -37,7 +37,15 @@ select
     seen.outbox_id, seen.attempts, seen.excused, seen.key_epoch, seen.due_at, seen.owed_at, seen.unknown_since,
     seen.cancel_at, seen.rendering,
     outbox.topic, outbox.row_key, outbox.row_version, outbox.generation, outbox.op, outbox.payload, outbox.headers,
-    outbox.created_at
+    outbox.created_at,
+    (
+        select older.outbox_id from owed as older
+        where older.destination in ($1, '') and older.outbox_id = (
+            select max(before.id) from outbox as before
+            where before.topic = outbox.topic and before.row_key = outbox.row_key and before.id < outbox.id
+        )
+        limit 1
+    ) as behind
 from state
 cross join reach
 left join (brought cross join seen on seen.outbox_id = brought.id cross join outbox on outbox.id = brought.id) on true
