@@ -1,4 +1,4 @@
-//! The heartbeat: says every few seconds that this relay lives, on a task and a connection of its own.
+//! The heartbeat: says every few seconds that this relay lives, on a task of its own.
 //!
 //! When it last could is what the relay's right to send rests on. The time is taken before the database is asked, so
 //! that the relay never believes in its leases longer than the others do.

@@ -139,11 +139,12 @@ impl Dispatcher {
         };
         self.intake.reading = true;
         let context = self.context.clone();
-        let (shard, abort) = (self.lease.shard.clone(), self.stop.abort.clone());
+        // A drain needs nothing that is still to be read.
+        let (shard, drain) = (self.lease.shard.clone(), self.stop.drain.clone());
         let limits = self.intake.limits;
         self.tasks.spawn(async move {
             let started = context.clock.monotonic();
-            let reading = retrying("read", &abort, || read(&*context.store, &shard, &job, limits)).await;
+            let reading = retrying("read", &drain, || read(&*context.store, &shard, &job, limits)).await;
             crate::crash_point!("after_fetch");
             let took = context.clock.monotonic().saturating_sub(started);
             Event::Read(reading.map(|reading| reading.map(|reading| reading.taking(took))))

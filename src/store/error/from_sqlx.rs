@@ -55,7 +55,8 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
         // Lack of a privilege.
         "42501" => StoreError::Refused(with_hint(answer)),
         _ => match &code[..2.min(code.len())] {
-            "08" | "25" | "53" | "57" | "58" => unavailable("try again"),
+            // 0A and 26: the schema changed under a prepared statement, or a pooler gave the session to another.
+            "08" | "0A" | "25" | "26" | "53" | "57" | "58" => unavailable("try again"),
             "22" | "23" => StoreError::Refused(with_hint(answer)),
             _ => StoreError::Unexpected(format!("{message} (SQLSTATE {code})")),
         },
@@ -81,6 +82,8 @@ fn of_result_code(code: i32, message: &str) -> StoreError {
         8 => unavailable("the file or its directory is read-only: give this account the right to write"),
         // SQLITE_IOERR
         10 => unavailable("the disk has a fault, or is full"),
+        // SQLITE_PROTOCOL, SQLITE_SCHEMA
+        15 | 17 => unavailable("try again"),
         // SQLITE_FULL
         13 => unavailable("make room on its disk"),
         // SQLITE_CANTOPEN

@@ -202,29 +202,31 @@ impl World {
             .iter()
             .map(|(state, count)| ((*state).to_owned(), *count))
             .collect();
-        let mut changes = self.store.changes();
-        let mut seen = self.states().await;
-        while seen != wanted {
-            let heard = tokio::time::timeout(Duration::from_mins(1), changes.changed()).await;
-            assert!(
-                heard.is_ok(),
-                "waited for {wanted:?}, and nothing has happened for a minute: {seen:?}"
-            );
-            seen = self.states().await;
-        }
+        self.wait_for(&wanted, || self.states()).await;
     }
 
     /// Waits until a query brings this number.
     pub(super) async fn until_number(&self, sql: &str, wanted: i64) {
+        self.wait_for(&wanted, || self.base.number(sql)).await;
+    }
+
+    /// Looks again whenever the store has done something, until it sees what is wanted or a minute is over.
+    async fn wait_for<T, F>(&self, wanted: &T, look: impl Fn() -> F)
+    where
+        T: PartialEq + std::fmt::Debug,
+        F: Future<Output = T>,
+    {
         let mut changes = self.store.changes();
-        let mut seen = self.base.number(sql).await;
-        while seen != wanted {
-            let heard = tokio::time::timeout(Duration::from_mins(1), changes.changed()).await;
-            assert!(
-                heard.is_ok(),
-                "waited for {wanted}, and nothing has happened for a minute: {sql}: {seen}"
-            );
-            seen = self.base.number(sql).await;
+        let waiting = async {
+            while look().await != *wanted {
+                changes.changed().await.unwrap();
+            }
+        };
+        if tokio::time::timeout(Duration::from_mins(1), waiting)
+            .await
+            .is_err()
+        {
+            panic!("waited a minute for {wanted:?}, and there is {:?}", look().await);
         }
     }
 
