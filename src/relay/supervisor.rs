@@ -161,18 +161,6 @@ impl Supervisor {
         }
     }
 
-    fn wanted(&self) -> BTreeSet<Shard> {
-        let destinations = self.destinations.borrow();
-        let shards = destinations.iter().flat_map(|(name, active)| {
-            (0..active.shards).map(|number| Shard {
-                destination: name.clone(),
-                number,
-                of: active.shards,
-            })
-        });
-        shards.chain([Shard::unrouted()]).collect()
-    }
-
     /// Takes what is this relay's to take, and starts to give back what is not. Errors wait for the next heartbeat.
     async fn rebalance(&mut self) {
         if let Err(error) = self.try_rebalance().await {
@@ -181,6 +169,8 @@ impl Supervisor {
     }
 
     async fn try_rebalance(&mut self) -> Result<(), StoreError> {
+        // One look at the configuration, for the plan and for what follows from it; a change meanwhile comes by `adopt`.
+        let destinations = self.destinations.borrow().clone();
         let ttl = self.context.limits.lease_ttl;
         let live = self.vitals.borrow().live.clone();
         let mut leases = self.context.store.leases(ttl).await?;
@@ -189,7 +179,7 @@ impl Supervisor {
             row.live_owner
                 .take_if(|owner| *owner == self.context.relay && !self.held.contains_key(&row.shard));
         }
-        let plan = balance::plan(self.context.relay, &live, &leases, &self.wanted());
+        let plan = balance::plan(self.context.relay, &live, &leases, &shards_of(&destinations));
         tracing::debug!(
             live = live.len(),
             acquire = plan.acquire.len(),
@@ -214,21 +204,22 @@ impl Supervisor {
                 .acquire(&shard, &self.context.relay, ttl)
                 .await?
             {
-                self.start(lease);
+                let active = destinations.get(&lease.shard.destination).cloned();
+                self.start(lease, active);
             }
         }
         Ok(())
     }
 
-    fn start(&mut self, lease: Lease) {
+    /// `active` is none for the shard of what has no route.
+    fn start(&mut self, lease: Lease, active: Option<Arc<Active>>) {
         let drain = self.stop.drain.child_token();
         let stop = Stop {
             drain: drain.clone(),
             abort: self.stop.abort.clone(),
         };
-        let destination = self.destinations.borrow().get(&lease.shard.destination).cloned();
         let context = self.context.clone();
-        match destination {
+        match active {
             None => {
                 // The shard of what has no route: nothing is sent from it, it comes with the chores.
                 self.held
@@ -287,4 +278,16 @@ async fn hand_back(context: &Context, lease: &Lease, exit: &Result<Exit, StoreEr
     if let Err(error) = context.store.release(lease).await {
         tracing::warn!(%error, destination = %lease.shard.destination, "the lease could not be handed back; it expires");
     }
+}
+
+/// The shards that a configuration asks for, and that of what has no route.
+fn shards_of(destinations: &Destinations) -> BTreeSet<Shard> {
+    let shards = destinations.iter().flat_map(|(name, active)| {
+        (0..active.shards).map(|number| Shard {
+            destination: name.clone(),
+            number,
+            of: active.shards,
+        })
+    });
+    shards.chain([Shard::unrouted()]).collect()
 }
