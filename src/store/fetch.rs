@@ -83,18 +83,8 @@ fn limited(args: Args, limits: FetchLimits) -> Args {
 }
 
 fn owed(row: &Row) -> Result<Owed, StoreError> {
-    let op = row.text("op")?.parse::<Op>();
     Ok(Owed {
-        row: OutboxRow {
-            id: row.int("outbox_id")?,
-            row: RowId::new(row.text("topic")?, row.text("row_key")?),
-            row_version: row.opt_int("row_version")?,
-            generation: row.int("generation")?,
-            op: op.map_err(|unknown| StoreError::Unexpected(unknown.to_string()))?,
-            payload: row.text("payload")?.into(),
-            headers: row.opt_text("headers")?.map(Into::into),
-            created_at: row.time("created_at")?,
-        },
+        row: outbox_row(row, row.int("outbox_id")?)?,
         attempts: row.int("attempts")?,
         excused: row.int("excused")?,
         key_epoch: row.int("key_epoch")?,
@@ -103,6 +93,21 @@ fn owed(row: &Row) -> Result<Owed, StoreError> {
         unknown_since: row.opt_time("unknown_since")?,
         cancel: cancel(row)?,
         rendering: row.opt_int("rendering")?,
+    })
+}
+
+/// The row of the outbox among the columns.
+pub(super) fn outbox_row(row: &Row, id: i64) -> Result<OutboxRow, StoreError> {
+    let op = row.text("op")?.parse::<Op>();
+    Ok(OutboxRow {
+        id,
+        row: RowId::new(row.text("topic")?, row.text("row_key")?),
+        row_version: row.opt_int("row_version")?,
+        generation: row.int("generation")?,
+        op: op.map_err(|unknown| StoreError::Unexpected(unknown.to_string()))?,
+        payload: row.text("payload")?.into(),
+        headers: row.opt_text("headers")?.map(Into::into),
+        created_at: row.time("created_at")?,
     })
 }
 

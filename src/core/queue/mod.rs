@@ -15,7 +15,7 @@ mod lane;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::row::RowId;
 use super::time::Timestamp;
@@ -359,19 +359,5 @@ impl<T> Queue<T> {
     fn unschedule(&mut self, outbox_id: i64, due: Timestamp) {
         self.ready.remove(&outbox_id);
         self.timers.remove(&(due, outbox_id));
-    }
-
-    /// How many deliveries are in each phase, for status: waiting, in flight, ending.
-    pub fn census(&self) -> BTreeMap<&'static str, usize> {
-        let mut census = BTreeMap::from([("waiting", 0), ("in_flight", 0), ("ending", 0)]);
-        for entry in self.entries.values() {
-            let name = match entry.phase {
-                Phase::Waiting => "waiting",
-                Phase::InFlight => "in_flight",
-                Phase::Ending => "ending",
-            };
-            *census.entry(name).or_default() += 1;
-        }
-        census
     }
 }

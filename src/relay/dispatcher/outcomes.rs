@@ -167,12 +167,11 @@ impl Dispatcher {
             unknown_since: owed.unknown_since.or(arrived),
             cancel: owed.cancel,
         };
-        let policy = self.active.borrow().policy.clone();
         let decision = decide(
             &report.outcome,
             &standing,
             self.clock.now(monotonic),
-            &policy,
+            &self.active.borrow().policy,
             self.chance.f64(),
         );
         self.log(prepared, &report, decision);

@@ -1,13 +1,14 @@
 //! One delivery, whole: its row, its key, and every attempt that was made to pay it.
 
-use super::deliveries::{Delivery, word};
+use super::deliveries::Delivery;
 use super::filter::{DeliveryFilter, DeliveryId};
 use super::{AdminError, AdminStore, walk};
 use crate::core::canonical::RowHash;
 use crate::core::key::{IdempotencyKey, KeyFacts, KeyVersion};
-use crate::core::row::{OutboxRow, RowId};
+use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Row, sql};
+use crate::store::fetch::outbox_row;
 use crate::store::{StoreError, settings};
 
 /// A delivery with all that is known of it.
@@ -73,7 +74,8 @@ impl AdminStore {
 
         let args = Args::new().int(id.outbox_id);
         let rows = self.database.read(sql!(shared "row_of"), args).await?;
-        let row = outbox_row(rows.first().ok_or_else(unknown)?)?;
+        let row = rows.first().ok_or_else(unknown)?;
+        let row = outbox_row(row, row.int("id")?)?;
         let namespace = settings::namespace(&self.database).await?;
         let key = key(&namespace, &delivery, &row);
 
@@ -111,19 +113,6 @@ fn key(namespace: &str, delivery: &Delivery, row: &OutboxRow) -> Result<String, 
         epoch: delivery.key_epoch,
     };
     Ok(IdempotencyKey::derive(&facts).to_string())
-}
-
-fn outbox_row(row: &Row) -> Result<OutboxRow, StoreError> {
-    Ok(OutboxRow {
-        id: row.int("id")?,
-        row: RowId::new(row.text("topic")?, row.text("row_key")?),
-        row_version: row.opt_int("row_version")?,
-        generation: row.int("generation")?,
-        op: word(row.text("op")?)?,
-        payload: row.text("payload")?.into(),
-        headers: row.opt_text("headers")?.map(Into::into),
-        created_at: row.time("created_at")?,
-    })
 }
 
 fn attempt(row: &Row) -> Result<Attempt, StoreError> {

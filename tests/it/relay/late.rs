@@ -1,6 +1,6 @@
 //! Transactions that commit late: ids are not in commit order, and what the cursor has passed is still delivered.
 
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::world::{Backend, SWIFT, World};
 
@@ -8,14 +8,7 @@ use super::world::{Backend, SWIFT, World};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_that_commits_under_a_lower_id_is_sent_once_it_is_visible() {
     let world = World::with(Backend::Postgres, SWIFT).await;
-    let mut late = PgConnection::connect(&world.base.url).await.unwrap();
-    sqlx::raw_sql(
-        "begin;
-         insert into aftercommit.outbox (topic, row_key, op, payload) values ('orders', 'late', 'event', '{\"late\":1}')",
-    )
-    .execute(&mut late)
-    .await
-    .unwrap();
+    let mut late = open_with(&world, r#"('orders', 'late', 'event', '{"late":1}')"#).await;
     let relay = world.relay(SWIFT).await;
     world.orders(100, |number| format!("order-{number}")).await;
     world.until(&[("delivered", 100)]).await;
@@ -55,14 +48,7 @@ async fn a_snapshot_that_is_held_open_elsewhere_delays_no_row() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_version_that_commits_late_is_never_sent_after_the_next_one() {
     let world = World::with(Backend::Postgres, SWIFT).await;
-    let mut late = PgConnection::connect(&world.base.url).await.unwrap();
-    sqlx::raw_sql(
-        "begin;
-         insert into aftercommit.outbox (topic, row_key, op, payload) values ('customers', 'c', 'upsert', '{\"v\":1}')",
-    )
-    .execute(&mut late)
-    .await
-    .unwrap();
+    let mut late = open_with(&world, r#"('customers', 'c', 'upsert', '{"v":1}')"#).await;
     let relay = world.relay(SWIFT).await;
     world.orders(1, |_| "passes-by".into()).await;
     world.until(&[("delivered", 1)]).await;
@@ -85,4 +71,15 @@ async fn a_version_that_commits_late_is_never_sent_after_the_next_one() {
         .await;
     assert_eq!(world.effects().last().unwrap(), r#"{"v":2}"#);
     world.finish([relay]).await;
+}
+
+/// A pipeline's transaction that has inserted a row and is still open.
+async fn open_with(world: &World, row: &str) -> PgConnection {
+    let mut connection = PgConnection::connect(&world.base.url).await.unwrap();
+    let insert = format!("begin; insert into aftercommit.outbox (topic, row_key, op, payload) values {row}");
+    sqlx::raw_sql(AssertSqlSafe(insert))
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    connection
 }
