@@ -119,6 +119,16 @@ fn state(destination: &DestinationStatus, configuration: &Configuration) -> &'st
                 configured: false, ..
             },
         ) => "held",
+        (
+            _,
+            DestinationStatus {
+                failing: Some(failing),
+                ..
+            },
+        ) if is_owned => match failing.breaker_opened_at {
+            Some(_) => "breaker open",
+            None => "failing",
+        },
         _ if is_owned => "at work",
         _ => "no relay",
     }
@@ -133,6 +143,20 @@ fn remark(destination: &DestinationStatus, configuration: &Configuration) -> Opt
             times::utc(pause.at),
             table::visible(&pause.by),
             table::visible(&pause.reason)
+        ));
+    }
+    if let Some(failing) = &destination.failing {
+        let breaker = failing.breaker_opened_at.map_or_else(String::new, |opened| {
+            format!(
+                "; its breaker has been open since {} and looks with single rows whether it is back",
+                times::utc(opened)
+            )
+        });
+        return Some(format!(
+            "{name} has failed since {}: {}{breaker}; what was owed then dies from {} on",
+            times::utc(failing.since),
+            table::visible(&failing.detail),
+            times::utc(failing.dying_from)
         ));
     }
     match configuration {

@@ -32,7 +32,9 @@ use secrecy::SecretString;
 use toml::de::DeTable;
 
 use crate::core::row::TopicKind;
-pub use destination::{DestinationConfig, OrderMode, ReceiverConfig, WebhookConfig};
+pub use destination::{
+    DestinationConfig, HostConfig, LimitsConfig, OrderMode, ReceiverConfig, WebhookConfig,
+};
 pub use fault::{ConfigFaults, Fault};
 pub use sources::{Sources, System};
 
@@ -58,6 +60,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Topics by name. A topic that only a destination names is registered by its first row.
     pub topics: BTreeMap<String, TopicConfig>,
+    /// Hosts that several destinations share, by the name that stands in their URLs.
+    pub hosts: BTreeMap<String, HostConfig>,
     /// Destinations by name.
     pub destinations: BTreeMap<String, DestinationConfig>,
 }

@@ -7,6 +7,7 @@ pub mod admin;
 mod apply;
 pub mod database;
 pub mod error;
+mod failing;
 mod fetch;
 mod leases;
 mod migrate;
@@ -29,8 +30,8 @@ pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
-    Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
-    Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
+    Beat, Begin, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan,
+    OrphanEntry, Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
 };
 
 use std::collections::HashMap;
@@ -116,6 +117,12 @@ pub trait Store: Send + Sync {
 
     /// Pauses the destination on the relay's own account (410, revoked token), with an audit row.
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError>;
+
+    /// Notes that the shard fails, or with `None` that it works again. Nothing happens without the lease.
+    async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError>;
+
+    /// What was noted last of the shard, by whoever had its lease.
+    async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError>;
 
     /// Moves owed rows of the destination `''` whose topic has a route by now to their routes, at most `limit` at once.
     /// Returns how many rows were moved.

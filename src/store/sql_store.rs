@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain, advance_replays, fetch, leases, orphans, pauses, record, rendering, settings,
-    unrouted,
+    Beat, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard,
+    Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, orphans, pauses, record,
+    rendering, settings, unrouted,
 };
 
 /// The store on PostgreSQL and on SQLite. Cheap to clone.
@@ -104,6 +104,14 @@ impl Store for SqlStore {
 
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError> {
         pauses::pause(&self.database, destination, actor, reason).await
+    }
+
+    async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError> {
+        failing::note(&self.database, lease, failing).await
+    }
+
+    async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError> {
+        failing::of(&self.database, shard).await
     }
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {

@@ -3,6 +3,7 @@
 //! A value that is wrong does not end the reading: it is on record, and the checks that need it are skipped.
 
 mod destination;
+mod limits;
 mod webhook;
 
 use std::env::VarError;
@@ -59,12 +60,16 @@ pub(super) fn config(root: &mut Section<'_>) -> Read<Config> {
     let destinations = root.each("destinations", |name, section| {
         destination::destination(name, section, surroundings)
     });
+    let hosts = root.each("hosts", |name, section| {
+        limits::host(name, section, destinations.as_ref().ok())
+    });
     Ok(Config {
         database: database?,
         admin: admin?,
         relay: relay?,
         log: log?,
         topics: topics?,
+        hosts: hosts?,
         destinations: destinations?,
     })
 }

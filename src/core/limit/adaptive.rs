@@ -73,7 +73,10 @@ impl Adaptive {
         let took = now.saturating_sub(started).max(NOISE).as_secs_f64();
         let slow = self.best.is_some_and(|best| took > best * SLOW);
         if sign == Sign::Answered {
-            self.best = Some(self.best.map_or(took, |best| took.min(best + (took - best) * FORGETS)));
+            self.best = Some(
+                self.best
+                    .map_or(took, |best| took.min(best + (took - best) * FORGETS)),
+            );
         }
         if sign == Sign::Overloaded || slow {
             if started >= self.decreased_at {
@@ -87,10 +90,7 @@ impl Adaptive {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a limit of requests is far below 2^52"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a limit of requests is far below 2^52")]
 fn wide(limit: usize) -> f64 {
     limit as f64
 }

@@ -109,8 +109,7 @@ mod tests {
     fn a_tenth_goes_at_once_and_the_rest_at_an_even_pace() {
         let mut bucket = Bucket::new(rate(100, Duration::from_secs(10)), 1);
         assert_eq!(send(&mut bucket, &[0]).len(), 10);
-        let waits = bucket.ready_at() - Duration::from_secs(1);
-        assert_eq!(waits.as_millis(), 10_000 / 91);
+        assert_eq!(bucket.ready_at().as_millis(), 1_000 + 10_000 / 91);
     }
 
     #[test]
@@ -137,7 +136,11 @@ mod tests {
         assert!(slow.try_take(now));
         let fast = slow.retuned(rate(5, Duration::from_secs(1)), 1, now);
         assert_eq!(fast.ready_at(), now + Duration::from_millis(200));
-        assert_eq!(slow.retuned(hour, 1, now), slow, "the same rate goes on as it was");
+        assert_eq!(
+            slow.retuned(hour, 1, now),
+            slow,
+            "the same rate goes on as it was"
+        );
     }
 
     proptest! {
@@ -145,7 +148,7 @@ mod tests {
         fn never_more_than_the_rate_in_any_window(
             requests in 1..200_u32,
             per_ms in 1..20_000_u64,
-            pauses in proptest::collection::vec(prop_oneof![0..50_u64, 0..5_000_u64, 0..2_000_000_u64], 1..2_000),
+            pauses in proptest::collection::vec(prop_oneof![0..50_u64, 0..5_000_u64, 0..2_000_000_u64], 1..500),
         ) {
             let rate = rate(requests, Duration::from_millis(per_ms));
             let sent = send(&mut Bucket::new(rate, 1), &pauses);
@@ -175,7 +178,7 @@ mod tests {
             let rate = rate(requests, Duration::from_secs(1));
             let mut all = vec![];
             for _ in 0..shares {
-                all.extend(send(&mut Bucket::new(rate, shares), &[1_000; 3_000]));
+                all.extend(send(&mut Bucket::new(rate, shares), &vec![1_000; 3_000]));
             }
             all.sort_unstable();
             prop_assert!(most_within(&all, rate.per) <= (requests + shares) as usize);

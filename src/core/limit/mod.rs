@@ -33,11 +33,7 @@ impl Verdict {
 
     /// What the outcomes of one request say: a receiver that did one of its deliveries works.
     pub fn of_all<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
-        outcomes
-            .into_iter()
-            .map(Self::of)
-            .max()
-            .unwrap_or(Self::Neither)
+        outcomes.into_iter().map(Self::of).max().unwrap_or(Self::Neither)
     }
 }
 

@@ -235,6 +235,20 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Hands out one delivery that may be sent at `now`, of another id than `passed_over` if there is any.
+    pub fn take_one(&mut self, now: Timestamp, passed_over: &BTreeSet<i64>) -> Option<(i64, Option<T>)> {
+        self.promote(now);
+        let other = self.ready.iter().find(|id| !passed_over.contains(*id));
+        let outbox_id = *other.or_else(|| self.ready.first())?;
+        self.ready.remove(&outbox_id);
+        let entry = self.entries.get_mut(&outbox_id)?;
+        entry.phase = Phase::InFlight;
+        if let Some(lane) = entry.row.as_ref().and_then(|row| self.lanes.get_mut(row)) {
+            lane.start(outbox_id);
+        }
+        Some((outbox_id, entry.content.take()))
+    }
+
     /// A delivery that was taken stays owed, and is due again at `due`.
     pub fn retry(&mut self, outbox_id: i64, due: Timestamp, trace: Trace, mark: Mark) {
         let Some(entry) = self.entries.get_mut(&outbox_id) else {

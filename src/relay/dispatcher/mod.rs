@@ -11,6 +11,7 @@
 //! The dispatcher holds no truth: whatever it forgets, the next sweep of the database finds again.
 
 mod events;
+mod health;
 mod intake;
 mod outcomes;
 mod prepare;
@@ -18,6 +19,7 @@ mod reads;
 mod recorder;
 mod renderings;
 mod sender;
+mod sending;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,9 +28,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::limits::Limits;
+use super::limits::health::Health;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context, Vitals};
+use crate::core::limit::breaker::Permission;
 use crate::core::queue::Queue;
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
@@ -82,12 +87,17 @@ pub(super) async fn dispatch(
     };
     let open = retrying("open", &stop.abort, || async {
         let uncertain = context.store.uncertain(&lease.shard).await?;
-        Ok((Renderings::open(&*context.store, &current).await?, uncertain))
+        let failing = context.store.failing(&lease.shard).await?;
+        Ok((
+            Renderings::open(&*context.store, &current).await?,
+            uncertain,
+            failing,
+        ))
     });
     let Some(open) = open.await else {
         return Ok(Exit::GraceOver);
     };
-    let (renderings, uncertain) = open?;
+    let (renderings, uncertain, failing) = open?;
     let mut queue = Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
     // Before the first delivery comes, or it would go past one of its row key that waits for a person.
     queue.set_uncertain(uncertain.into_iter().map(|one| (one.outbox_id, one.row)));
@@ -96,6 +106,8 @@ pub(super) async fn dispatch(
         intake: Intake::new(&context.limits, context.wakeup.listen()),
         recorder: Recorder::new(context.relay, lease.clone(), context.sequence.clone()),
         sender: Sender::new(),
+        limits: Limits::new(&current, failing.as_ref()),
+        health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
         tasks: JoinSet::new(),
         clock: DatabaseClock {
@@ -124,6 +136,8 @@ pub(super) struct Dispatcher {
     intake: Intake,
     recorder: Recorder,
     sender: Sender,
+    limits: Limits,
+    health: Health,
     renderings: Renderings,
     /// Reads, records and requests under way.
     tasks: JoinSet<Event>,
@@ -166,7 +180,11 @@ impl Dispatcher {
 
     /// Whether anything new may be put on record: it is neither asked to end nor asked to wait.
     fn may_begin(&self, monotonic: Duration) -> bool {
-        !(self.draining() || self.sender.is_held(monotonic) || self.intake.paused)
+        let breaker = self.limits.permission(monotonic);
+        !(self.draining()
+            || self.sender.is_held(monotonic)
+            || self.intake.paused
+            || matches!(breaker, Permission::Nothing(_)))
     }
 
     fn exit(&self) -> Option<Exit> {
@@ -185,36 +203,17 @@ impl Dispatcher {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
         let active = self.active.borrow().clone();
+        self.limits.begin_turn();
         if self.may_begin(monotonic) {
-            self.fill(now, &active);
+            self.fill(monotonic, now, &active);
         } else {
             self.give_back(now);
         }
         self.start_record();
         self.start_requests(monotonic, &active);
+        self.start_note();
         if !self.draining() {
             self.start_read(monotonic);
-        }
-    }
-
-    /// Takes from the queue what may be sent, as far as there is room between here and the wire.
-    fn fill(&mut self, now: Timestamp, active: &Active) {
-        self.queue.promote(now);
-        let batch = self.renderings.current().batch_limit();
-        let window = active
-            .concurrency
-            .saturating_mul(batch)
-            .saturating_add(self.recorder.ahead());
-        let between = self.recorder.beginning() + self.sender.len() + self.intake.awaited();
-        let taken = self.queue.take(now, window.saturating_sub(between));
-        for (outbox_id, mark) in taken.superseded {
-            self.supersede(outbox_id, mark);
-        }
-        for (outbox_id, content) in taken.send {
-            match content {
-                Some(content) => self.prepare(content, now, active),
-                None => self.intake.await_content(outbox_id),
-            }
         }
     }
 
@@ -259,26 +258,10 @@ impl Dispatcher {
         }
     }
 
-    fn start_requests(&mut self, monotonic: Duration, active: &Active) {
-        if self.draining() || self.sender.is_held(monotonic) {
-            return;
-        }
-        if !self.vitals.borrow().outlives(monotonic, active.timeout) {
-            return;
-        }
-        let now = self.clock.now(monotonic);
-        while self.sender.requests() < active.concurrency {
-            let Some(request) = self.sender.next_request(now) else {
-                return;
-            };
-            let id = self.tasks.spawn(request.send()).id();
-            self.sender.started(id);
-        }
-    }
-
     /// The configuration has changed: what is rendered from now on needs a rendering that is kept.
     fn open_renderings(&mut self) {
         let active = self.active.borrow_and_update().clone();
+        self.retune(&active);
         let (store, drain) = (self.context.store.clone(), self.stop.drain.clone());
         self.tasks.spawn(async move {
             let opened = retrying("open", &drain, || Renderings::open(&*store, &active)).await;
@@ -309,6 +292,7 @@ impl Dispatcher {
             Ok(()) = self.active.changed() => self.open_renderings(),
             Ok(()) = self.vitals.changed() => {}
             () = self.intake.woken() => {}
+            () = self.limits.called() => {}
             () = tokio::time::sleep(sleep) => {}
         }
         while let Some(event) = self.tasks.try_join_next_with_id() {
@@ -325,8 +309,11 @@ impl Dispatcher {
             .filter(|_| self.may_begin(monotonic))
             .map(|due| due.since(now).max(Duration::from_millis(1)));
         let held = self.sender.held_for(monotonic);
+        let limit = (self.limits.next_change(monotonic))
+            .filter(|_| !self.draining())
+            .map(|at| at.saturating_sub(monotonic).max(Duration::from_millis(1)));
         let poll = (!self.draining()).then(|| self.intake.next_look().saturating_sub(monotonic));
-        [due, held, poll]
+        [due, held, limit, poll]
             .into_iter()
             .flatten()
             .min()

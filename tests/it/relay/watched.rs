@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use aftercommit::store::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain,
+    Beat, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard,
+    Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -237,6 +237,16 @@ impl Store for Watched {
         let paused = self.inner.pause(destination, actor, reason).await;
         self.changed();
         paused
+    }
+
+    async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError> {
+        let noted = self.inner.note_failing(lease, failing).await;
+        self.changed();
+        noted
+    }
+
+    async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError> {
+        self.inner.failing(shard).await
     }
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {

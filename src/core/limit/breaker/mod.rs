@@ -166,7 +166,7 @@ impl Breaker {
 }
 
 /// Into how many parts a window is divided: it moves on by one of them at a time.
-const PARTS: u64 = 10;
+const PARTS: u8 = 10;
 
 /// Requests of the last while, by what they said of the receiver.
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ struct Counts {
 impl Window {
     fn new(length: Duration) -> Self {
         Self {
-            part: (length / 10).max(Duration::from_nanos(1)),
+            part: (length / u32::from(PARTS)).max(Duration::from_nanos(1)),
             newest: 0,
             parts: [Counts::default(); PARTS as usize],
         }
@@ -194,7 +194,7 @@ impl Window {
 
     fn add(&mut self, verdict: Verdict, now: Duration) {
         let number = u64::try_from(now.as_nanos() / self.part.as_nanos()).unwrap_or(u64::MAX);
-        let passed = number.saturating_sub(self.newest).min(PARTS);
+        let passed = number.saturating_sub(self.newest).min(PARTS.into());
         for gone in 0..passed {
             *self.of(number - gone) = Counts::default();
         }
@@ -208,7 +208,7 @@ impl Window {
     }
 
     fn of(&mut self, number: u64) -> &mut Counts {
-        &mut self.parts[usize::try_from(number % PARTS).unwrap_or(0)]
+        &mut self.parts[usize::try_from(number % u64::from(PARTS)).unwrap_or(0)]
     }
 
     fn sum(&self) -> Counts {

@@ -138,7 +138,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #[test]
     fn while_it_is_open_one_probe_at_a_time_goes_and_none_before_its_time(
-        steps in proptest::collection::vec(step(), 1..2_000)
+        steps in proptest::collection::vec(step(), 1..500)
     ) {
         let policy = BreakerPolicy { min_requests: 3, ..POLICY };
         let mut breaker = Breaker::closed(policy);
