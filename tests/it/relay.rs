@@ -2,9 +2,13 @@
 //!
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
+mod batches;
+mod breaker;
 mod decisions;
+mod fairness;
 mod faults;
 mod late;
+mod limits;
 mod ownership;
 mod promises;
 mod steering;

@@ -11,7 +11,7 @@ use crate::core::limit::bucket::Rate;
 fn the_breaker_is_on_unless_it_is_switched_off() {
     let on = World::default().read(&destination(""));
     let policy = BreakerPolicy {
-        failing_share: 0.5,
+        failing_share: 0.8,
         window: Duration::from_secs(30),
         min_requests: 20,
         open_for: Duration::from_secs(15),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aftercommit::store::{
@@ -33,6 +33,12 @@ pub(super) struct Watched {
     fail_marks: AtomicU32,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
+    /// Attempts that were put on record.
+    begun: AtomicUsize,
+    /// How often each destination was asked for what is fresh.
+    fetches: watch::Sender<HashMap<Arc<str>, u64>>,
+    /// Which of these found something last.
+    finds: watch::Sender<HashMap<Arc<str>, u64>>,
 }
 
 impl Watched {
@@ -51,6 +57,9 @@ impl Watched {
             fail_renderings: AtomicU32::new(0),
             fail_marks: AtomicU32::new(0),
             sweeps_blind: AtomicBool::new(false),
+            begun: AtomicUsize::new(0),
+            fetches: watch::channel(HashMap::new()).0,
+            finds: watch::channel(HashMap::new()).0,
         })
     }
 
@@ -119,6 +128,28 @@ impl Watched {
         failed.wait_for(|failed| *failed >= count).await.unwrap();
     }
 
+    /// How many attempts were put on record.
+    pub(super) fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// How often the destination was asked for what is fresh.
+    pub(super) fn fetches(&self, destination: &str) -> u64 {
+        self.fetches.borrow().get(destination).copied().unwrap_or(0)
+    }
+
+    /// Which of these times something was found last.
+    pub(super) fn found_at(&self, destination: &str) -> u64 {
+        self.finds.borrow().get(destination).copied().unwrap_or(0)
+    }
+
+    /// Waits until it was asked so often.
+    pub(super) async fn fetched(&self, destination: &str, wanted: u64) {
+        let enough =
+            |fetches: &HashMap<Arc<str>, u64>| fetches.get(destination).is_some_and(|count| *count >= wanted);
+        self.fetches.subscribe().wait_for(enough).await.unwrap();
+    }
+
     fn changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
@@ -175,6 +206,17 @@ impl Store for Watched {
 
     async fn fetch(&self, shard: &Shard, after: i64, limits: FetchLimits) -> Result<Fetched, StoreError> {
         let fetched = self.inner.fetch(shard, after, limits).await;
+        let destination = shard.destination.clone();
+        let mut count = 0;
+        self.fetches.send_modify(|fetches| {
+            let fetches = fetches.entry(destination.clone()).or_default();
+            *fetches += 1;
+            count = *fetches;
+        });
+        if fetched.as_ref().is_ok_and(|fetched| !fetched.owed.is_empty()) {
+            self.finds
+                .send_modify(|finds| drop(finds.insert(destination, count)));
+        }
         let paused = fetched.as_ref().is_ok_and(|fetched| fetched.paused);
         self.paused.send_replace(paused);
         fetched
@@ -207,7 +249,9 @@ impl Store for Watched {
             self.failed_records.send_modify(|failed| *failed += 1);
             return Err(away());
         }
+        let begun = record.begin.as_ref().map_or(0, |begin| begin.entries.len());
         let recorded = self.inner.record(record).await;
+        self.begun.fetch_add(begun, Ordering::SeqCst);
         self.changed();
         if recorded.is_ok() && strikes(&self.lose_answers) {
             return Err(away());

@@ -140,6 +140,16 @@ impl World {
 
     /// Starts a relay with room for so many deliveries in memory.
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
+        self.start(max_held, more, self.destinations(more)).await
+    }
+
+    /// Starts a relay for destinations of the story's own making.
+    pub(super) async fn relay_to(&self, destinations: Destinations) -> Running {
+        let max_held = self.config(SWIFT).relay.max_held;
+        self.start(max_held, SWIFT, destinations).await
+    }
+
+    async fn start(&self, max_held: u32, more: &str, destinations: Destinations) -> Running {
         let mut config = self.config(more);
         config.relay.max_held = max_held;
         let context = assemble::context(
@@ -151,7 +161,7 @@ impl World {
         .await
         .unwrap();
         Running {
-            relay: Relay::start(context, self.destinations(more)),
+            relay: Relay::start(context, destinations),
         }
     }
 
