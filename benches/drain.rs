@@ -13,6 +13,10 @@
 //! requests, attempts on record before they are sent, an attempt row each, fences; the database syncs each commit to
 //! disk. The loop has one thread. CPU and log are counted until the last outcome is settled.
 
+/// As in the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[path = "../tests/it/postgres/mod.rs"]
 #[expect(
     dead_code,
@@ -101,11 +105,8 @@ fn main() -> anyhow::Result<()> {
         .with_writer(std::io::stderr)
         .init();
     if options.receiver {
-        let two_threads = runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()?;
-        return two_threads.block_on(receiver::serve(&options.faults));
+        let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
+        return one_thread.block_on(receiver::serve(&options.faults));
     }
     if let Some(config) = &options.relay {
         return aftercommit::cli::runtime()?.block_on(relay::serve(config));
