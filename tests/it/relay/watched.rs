@@ -208,14 +208,15 @@ impl Store for Watched {
         let fetched = self.inner.fetch(shard, after, limits).await;
         let destination = shard.destination.clone();
         let mut count = 0;
-        self.fetches.send_modify(|fetches| {
-            let fetches = fetches.entry(destination.clone()).or_default();
-            *fetches += 1;
-            count = *fetches;
+        self.fetches.send_modify(|so_far| {
+            let asked = so_far.entry(destination.clone()).or_default();
+            *asked += 1;
+            count = *asked;
         });
         if fetched.as_ref().is_ok_and(|fetched| !fetched.owed.is_empty()) {
-            self.finds
-                .send_modify(|finds| drop(finds.insert(destination, count)));
+            self.finds.send_modify(|finds| {
+                finds.insert(destination, count);
+            });
         }
         let paused = fetched.as_ref().is_ok_and(|fetched| fetched.paused);
         self.paused.send_replace(paused);

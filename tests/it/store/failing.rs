@@ -13,7 +13,7 @@ on_both! {
         let mut failing = Failing {
             since: now,
             breaker_opened_at: None,
-            dying_from: now.plus(std::time::Duration::from_secs(60)),
+            dying_from: now.plus(std::time::Duration::from_mins(1)),
             detail: "HTTP 500".to_owned(),
         };
         world.store.note_failing(&old, Some(&failing)).await.unwrap();
