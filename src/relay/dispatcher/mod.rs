@@ -202,6 +202,10 @@ impl Dispatcher {
     fn turn(&mut self) {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
+        // Answers that keep coming must not keep a changed configuration waiting.
+        if self.active.has_changed().unwrap_or(false) {
+            self.open_renderings();
+        }
         let active = self.active.borrow().clone();
         self.limits.begin_turn();
         if self.may_begin(monotonic) {

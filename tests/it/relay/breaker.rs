@@ -82,7 +82,7 @@ on_both! {
     }
 
     async fn a_poison_row_does_not_keep_it_open(backend: Backend) {
-        let touchy = with_breaker("min_requests = 1\nopen_for = \"30ms\"").replace("[destinations.hook.retry]", "[destinations.hook.retry]\nmax_attempts = 1000000");
+        let touchy = with_breaker("min_requests = 1\nfailing_share = 0.01\nopen_for = \"30ms\"").replace("[destinations.hook.retry]", "[destinations.hook.retry]\nmax_attempts = 1000000");
         let world = World::with(backend, &touchy).await;
         let poison = Rule::always(Fault::Fail { status: 502 }).for_row_key("order-1");
         world.receiver.script([poison]).unwrap();

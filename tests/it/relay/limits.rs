@@ -89,10 +89,8 @@ on_both! {
             world.customer(&format!("c-{number}"), 1, &filled(4_000)).await;
         }
         world.customer("large", 1, &filled(20_000)).await;
-        world.receiver.hold();
+        world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(50) })]).unwrap();
         let relay = world.relay(&few).await;
-        world.receiver.received(2).await;
-        world.receiver.release();
         world.until(&[("delivered", 9)]).await;
         assert_eq!(world.receiver.counts().peak_in_flight, 2);
         world.finish([relay]).await;
