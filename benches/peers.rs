@@ -23,7 +23,7 @@ use drain::child::Process;
 use drain::figures::{middle, ratio};
 use drain::meter::Turn;
 use drain::receiver::Receiver;
-use drain::relayed;
+use drain::relayed::{self, Holder};
 use drain::role::{self, Role};
 
 /// What the command line asks for.
@@ -38,6 +38,9 @@ struct Options {
     /// Rounds, in each of which every sender has a turn.
     #[arg(long, default_value_t = 3)]
     rounds: u32,
+    /// Hold a snapshot open in the same database throughout.
+    #[arg(long)]
+    snapshot: bool,
     #[command(flatten)]
     role: Role,
 }
@@ -121,9 +124,15 @@ async fn our_turn(options: &Options) -> anyhow::Result<Turn> {
             large: 0,
         },
         concurrency: 64,
-        holders: Vec::new(),
+        holders: options.holders(),
     };
     relayed::run(&work, &Receiver::start("")?).await
+}
+
+impl Options {
+    fn holders(&self) -> Vec<Holder> {
+        self.snapshot.then_some(Holder::Snapshot).into_iter().collect()
+    }
 }
 
 impl Peer {
@@ -138,7 +147,13 @@ impl Peer {
             &options.bytes.to_string(),
         ]);
         let sender = Process::start(&mut command)?;
-        base.execute("checkpoint").await?;
+        for settle in ["vacuum analyze", "checkpoint"] {
+            base.execute(settle).await?;
+        }
+        let mut held = Vec::new();
+        for holder in options.holders() {
+            held.push(holder.open(&base).await?);
+        }
         relayed::drain(&base, &receiver, sender, options.rows, self.open).await
     }
 }

@@ -147,13 +147,14 @@ impl Passed {
 }
 
 /// Held until it is dropped.
-struct Held {
+pub(crate) struct Held {
     _connection: PgConnection,
     _other: Option<TestDatabase>,
 }
 
 impl Holder {
-    async fn open(self, base: &Base) -> anyhow::Result<Held> {
+    /// Begins.
+    pub(crate) async fn open(self, base: &Base) -> anyhow::Result<Held> {
         let server = base
             .server()
             .ok_or_else(|| anyhow::anyhow!("only PostgreSQL knows snapshots and other databases"))?;

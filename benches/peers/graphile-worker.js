@@ -11,7 +11,6 @@ await utils.migrate()
 for (const numbers of groups(Number(rows), 5000)) {
   await utils.addJobs(numbers.map(n => ({ identifier: 'post', payload: payload(n, Number(bytes)) })))
 }
-await utils.withPgClient(client => client.query('vacuum analyze'))
 await utils.release()
 
 const batched = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }
