@@ -147,9 +147,7 @@ impl Peer {
             &options.bytes.to_string(),
         ]);
         let sender = Process::start(&mut command)?;
-        for settle in ["vacuum analyze", "checkpoint"] {
-            base.execute(settle).await?;
-        }
+        base.come_to_rest().await?;
         let mut held = Vec::new();
         for holder in options.holders() {
             held.push(holder.open(&base).await?);

@@ -153,6 +153,11 @@ impl Base {
             }
             from = to;
         }
+        self.come_to_rest().await
+    }
+
+    /// Does what PostgreSQL would otherwise do later, in the middle of the drain.
+    pub(crate) async fn come_to_rest(&self) -> anyhow::Result<()> {
         if self.server.is_some() {
             self.execute("vacuum analyze").await?;
             self.execute("checkpoint").await?;

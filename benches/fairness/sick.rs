@@ -13,7 +13,7 @@ use crate::drain::relay::{Hook, config};
 const WELL: u64 = 17;
 
 /// How the other three misbehave: one never answers, one always asks to wait, one takes its time.
-const SICK: [&str; 3] = ["hang", "throttle=429/1", "delay=2000"];
+const SICK: [&str; 3] = ["hang", "throttle=429/1", "delay=2s"];
 
 /// Bytes of payload of each row.
 const BYTES: usize = 500;
@@ -89,8 +89,9 @@ async fn turn(backend: Backend, rows: u64, company: Company) -> anyhow::Result<f
             bytes: BYTES,
             large: 0,
         };
-        base.fill(&hook.name, rows).await?;
+        base.commit(&hook.name, rows).await?;
     }
+    base.come_to_rest().await?;
 
     let mut relay = Process::again(&["--relay", &config.display().to_string()])?;
     let start = now();
