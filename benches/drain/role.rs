@@ -6,6 +6,10 @@ use tokio::runtime;
 
 use super::{receiver, relay};
 
+/// As in the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How a benchmark starts itself again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Role {
@@ -31,11 +35,8 @@ pub(crate) fn play(role: &Role, measure: impl Future<Output = anyhow::Result<()>
         .with_writer(std::io::stderr)
         .init();
     if role.receiver {
-        let two_threads = runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()?;
-        return two_threads.block_on(receiver::serve(&role.faults));
+        let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
+        return one_thread.block_on(receiver::serve(&role.faults));
     }
     if let Some(config) = &role.relay {
         return aftercommit::cli::runtime()?.block_on(relay::serve(config));
