@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Ended, Item, Mark, OrderMode, Queue, Taken, Trace};
+use super::{Bounds, Ended, Item, Mark, OrderMode, Queue, Taken, Trace};
 use crate::core::row::RowId;
 use crate::core::time::Timestamp;
 
@@ -21,6 +21,7 @@ fn item(id: i64, key: &str, order: OrderMode) -> Item<i64> {
         due: Timestamp::from_micros(0),
         trace: Trace::Clean,
         mark: MARK,
+        behind: None,
         content: Some(id),
     }
 }
@@ -44,7 +45,7 @@ fn overtaken(taken: &Taken<i64>) -> Vec<i64> {
 
 #[test]
 fn a_newer_version_supersedes_an_older_one_that_is_owed() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     queue.offer(item(2, "a", OrderMode::Latest));
     let taken = queue.take(at(0), 10);
@@ -54,7 +55,7 @@ fn a_newer_version_supersedes_an_older_one_that_is_owed() {
 
 #[test]
 fn a_newer_version_waits_for_an_older_one_whose_outcome_is_unknown() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.offer(item(2, "a", OrderMode::Latest));
@@ -68,7 +69,7 @@ fn a_newer_version_waits_for_an_older_one_whose_outcome_is_unknown() {
 
 #[test]
 fn a_newer_version_takes_the_place_of_one_that_was_refused_and_waits() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.retry(1, at(500), Trace::Clean, MARK);
@@ -79,7 +80,7 @@ fn a_newer_version_takes_the_place_of_one_that_was_refused_and_waits() {
 
 #[test]
 fn an_uncertain_version_gives_way_and_is_superseded_once_a_newer_one_is_delivered() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     sent(&mut queue, 0);
     queue.end(1, Ended::Uncertain);
@@ -90,7 +91,7 @@ fn an_uncertain_version_gives_way_and_is_superseded_once_a_newer_one_is_delivere
 
 #[test]
 fn an_uncertain_event_holds_its_row_key_until_a_person_decides() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     sent(&mut queue, 0);
     queue.end(1, Ended::Uncertain);
@@ -103,7 +104,7 @@ fn an_uncertain_event_holds_its_row_key_until_a_person_decides() {
 
 #[test]
 fn a_waiting_retry_holds_its_row_key_and_a_dead_event_releases_it() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     queue.offer(item(2, "a", OrderMode::Ordered));
     assert_eq!(sent(&mut queue, 0), [1]);
@@ -116,7 +117,7 @@ fn a_waiting_retry_holds_its_row_key_and_a_dead_event_releases_it() {
 
 #[test]
 fn independent_deliveries_of_one_row_key_go_together() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Independent));
     queue.offer(item(2, "a", OrderMode::Independent));
     assert_eq!(sent(&mut queue, 0), [1, 2]);
@@ -124,7 +125,7 @@ fn independent_deliveries_of_one_row_key_go_together() {
 
 #[test]
 fn an_offer_of_what_is_held_changes_nothing() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.offer(item(1, "a", OrderMode::Ordered));
@@ -347,7 +348,7 @@ proptest! {
         order in prop_oneof![Just(OrderMode::Latest), Just(OrderMode::Ordered), Just(OrderMode::Independent)],
         steps in prop::collection::vec(step(), 1..300),
     ) {
-        let queue = Queue::new(usize::MAX);
+        let queue = Queue::new(Bounds { held: usize::MAX, per_row_key: usize::MAX }, 7);
         let (model, superseded) = (Model::default(), BTreeSet::new());
         let mut pair = Pair { order, queue, model, superseded, now: 0, next_id: 1 };
         for step in &steps {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
+    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store,
     StoreError, Uncertain,
 };
 use tokio::sync::watch;
@@ -186,12 +187,26 @@ impl Store for Watched {
         after: i64,
         upto: i64,
         limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<OwedId>, StoreError> {
         let ids = self.inner.owed_ids(shard, after, upto, limit).await;
         if self.sweeps_blind.load(Ordering::SeqCst) {
             return Ok(vec![]);
         }
         ids
+    }
+
+    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
+        self.inner.behind(shard, ids, from).await
+    }
+
+    async fn owed_of_row(
+        &self,
+        shard: &Shard,
+        row: &RowId,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.inner.owed_of_row(shard, row, from, limit).await
     }
 
     async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError> {
