@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain, advance_replays, fetch, leases, order, orphans, pauses, record, rendering, settings,
-    unrouted,
+    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard,
+    Store, StoreError, Uncertain, advance_replays, fetch, leases, order, orphans, pauses, record, rendering,
+    settings, unrouted,
 };
 use crate::core::row::RowId;
 

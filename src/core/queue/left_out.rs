@@ -174,7 +174,9 @@ impl<T> Queue<T> {
         let most = self.bounds.per_row_key;
         let behind_one = item.behind.is_some_and(|older| !self.knows(older));
         let lane = self.lanes.of(&item.row).and_then(|at| self.lanes.get_mut(at));
-        let full = lane.as_ref().is_some_and(|lane| lane.leaves_out(item.outbox_id, most));
+        let full = lane
+            .as_ref()
+            .is_some_and(|lane| lane.leaves_out(item.outbox_id, most));
         if !(behind_one || full) {
             return false;
         }

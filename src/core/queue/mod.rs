@@ -291,7 +291,10 @@ impl<T> Queue<T> {
             lane.remove(outbox_id);
             match ended {
                 Ended::Uncertain => {
-                    self.uncertain.entry(lane.row.clone()).or_default().insert(outbox_id);
+                    self.uncertain
+                        .entry(lane.row.clone())
+                        .or_default()
+                        .insert(outbox_id);
                 }
                 Ended::Delivered if lane.order() == OrderMode::Latest && !self.uncertain.is_empty() => {
                     let held = self.uncertain.get(&lane.row);

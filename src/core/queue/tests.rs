@@ -1,5 +1,7 @@
 //! The queue against a model that works everything out anew at each step, and the rules of order as sentences.
 
+mod bounded;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -341,7 +343,7 @@ impl Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_queue_agrees_with_a_model_that_works_everything_out_anew(

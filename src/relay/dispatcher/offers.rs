@@ -142,7 +142,12 @@ impl Dispatcher {
     }
 
     fn loaded(&mut self, loaded: Loaded, monotonic: Duration) {
-        let Loaded { asked, owed, behind, goes_on } = loaded;
+        let Loaded {
+            asked,
+            owed,
+            behind,
+            goes_on,
+        } = loaded;
         // A load that was cut by its limits says nothing of the ids above the last that came.
         let told = owed.last().map_or(i64::MAX, |last| last.row.id);
         let cut = owed.len() < asked.len() && told < i64::MAX;
