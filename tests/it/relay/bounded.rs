@@ -3,7 +3,8 @@
 use super::world::{Backend, SWIFT, World, on_both};
 use aftercommit::mock::receiver::{Fault, Rule};
 
-const MIB: usize = 1 << 20;
+/// Far more than the relay of the story reads at once; not more, since hashes are slow without optimisation.
+const LARGE: usize = 128 << 10;
 
 on_both! {
     async fn a_row_key_that_waits_for_a_person_does_not_stop_the_shard_however_much_waits_behind_it(backend: Backend) {
@@ -25,19 +26,19 @@ on_both! {
     }
 
     async fn large_rows_pass_through_little_memory(backend: Backend) {
-        const ROWS: i64 = 60;
+        const ROWS: i64 = 40;
         let world = World::with(backend, SWIFT).await;
-        let payload = format!("\"{}\"", "x".repeat(MIB - 2));
+        let payload = format!("\"{}\"", "x".repeat(LARGE - 2));
         for number in 1..=ROWS {
             let insert = format!(
                 "insert into aftercommit.outbox (topic, row_key, op, payload) values ('orders', 'order-{number}', 'event', '{payload}')"
             );
             world.base.execute(&insert).await;
         }
-        let relay = world.relay_with(SWIFT, |relay| relay.fetch_bytes = 100_000).await;
+        let relay = world.relay_with(SWIFT, |relay| relay.fetch_bytes = 20_000).await;
         world.until(&[("delivered", ROWS)]).await;
         let most = world.store.most_bytes();
-        assert!(most >= MIB && most <= 200_000 + MIB, "{most} bytes of payload were held at once");
+        assert!(most >= LARGE && most <= 40_000 + LARGE, "{most} bytes of payload were held at once");
         world.finish([relay]).await;
     }
 }
