@@ -31,7 +31,7 @@ use super::error::StoreError;
 
 pub(crate) use self::args::{Args, Batch};
 pub use self::options::{DatabaseOptions, MissingFile};
-pub(crate) use self::row::{Row, only};
+pub(crate) use self::row::{Column, Row, only};
 pub(crate) use self::sqlite::Sqlite;
 pub use self::statement::in_sqlite;
 pub(crate) use self::statement::{Statement, sql};
@@ -96,6 +96,26 @@ impl Database {
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
                 sqlite::rows(&mut connection, statement, &args).await
+            }
+        }
+    }
+
+    /// Runs one statement that reads, outside of a transaction, and hands each row to `take` as it comes: a large result
+    /// is never held whole.
+    pub(crate) async fn read_each(
+        &self,
+        statement: &'static Statement,
+        args: Args,
+        take: impl FnMut(&Row) -> Result<(), StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Postgres(pool) => {
+                let mut connection = pool.acquire().await?;
+                postgres::each_row(&mut connection, statement, &args, take).await
+            }
+            Engine::Sqlite(sqlite) => {
+                let mut connection = sqlite.readers.acquire().await?;
+                sqlite::each_row(&mut connection, statement, &args, take).await
             }
         }
     }
