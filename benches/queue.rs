@@ -43,7 +43,7 @@ fn measure(order: OrderMode, keys: usize) -> u128 {
                 queue.end(outbox_id, Ended::Delivered);
             }
         }
-        best = best.min((clock.monotonic() - started).as_nanos() / BATCH as u128);
+        best = best.min(clock.monotonic().saturating_sub(started).as_nanos() / BATCH as u128);
     }
     best
 }

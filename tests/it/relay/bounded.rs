@@ -20,8 +20,8 @@ on_both! {
         world.base.execute("update aftercommit.settled set state = 'dead', reason = 'refused' where state = 'uncertain'").await;
         world.until(&[("dead", 1), ("delivered", 50 + 250 - 1)]).await;
         let number = |body: &String| body.trim_matches(|one: char| !one.is_ascii_digit()).parse::<i64>().unwrap();
-        let held: Vec<i64> = world.effects().iter().map(number).filter(|number| (2..=250).contains(number)).collect();
-        assert!(held.is_sorted(), "{held:?}");
+        let in_order: Vec<i64> = world.effects().iter().map(number).filter(|number| (2..=250).contains(number)).collect();
+        assert!(in_order.is_sorted(), "{in_order:?}");
         world.finish([relay]).await;
     }
 
@@ -38,7 +38,7 @@ on_both! {
         let relay = world.relay_with(SWIFT, |relay| relay.fetch_bytes = 20_000).await;
         world.until(&[("delivered", ROWS)]).await;
         let most = world.store.most_bytes();
-        assert!(most >= LARGE && most <= 40_000 + LARGE, "{most} bytes of payload were held at once");
+        assert!((LARGE..=40_000 + LARGE).contains(&most), "{most} bytes of payload were held at once");
         world.finish([relay]).await;
     }
 }
