@@ -2,6 +2,7 @@
 //!
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
+mod bounded;
 mod decisions;
 mod faults;
 mod late;

@@ -12,6 +12,8 @@
 
 mod events;
 mod intake;
+mod memory;
+mod offers;
 mod outcomes;
 mod prepare;
 mod reads;
@@ -29,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context, Vitals};
-use crate::core::queue::Queue;
+use crate::core::queue::{Bounds, Queue};
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
 use events::Event;
@@ -88,7 +90,8 @@ pub(super) async fn dispatch(
         return Ok(Exit::GraceOver);
     };
     let (renderings, uncertain) = open?;
-    let mut queue = Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    let bounds = Bounds::of(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    let mut queue = Queue::new(bounds, chance.u64(..));
     // Before the first delivery comes, or it would go past one of its row key that waits for a person.
     queue.set_uncertain(uncertain.into_iter().map(|one| (one.outbox_id, one.row)));
     let dispatcher = Dispatcher {

@@ -1,13 +1,14 @@
 //! A store that tells what it has done, and can lose its answers: what tests wait on in place of sleeping.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain,
+    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard,
+    Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -33,6 +34,30 @@ pub(super) struct Watched {
     fail_marks: AtomicU32,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
+    payloads: Mutex<Payloads>,
+}
+
+/// The payloads that were handed out, for as long as somebody holds them.
+#[derive(Default)]
+struct Payloads {
+    held: Vec<Weak<str>>,
+    /// The most bytes that were held at once.
+    most: usize,
+}
+
+impl Payloads {
+    fn hand_out<'o>(&mut self, owed: impl IntoIterator<Item = &'o Owed>) {
+        self.held.retain(|payload| payload.strong_count() > 0);
+        self.held
+            .extend(owed.into_iter().map(|owed| Arc::downgrade(&owed.row.payload)));
+        let bytes = self
+            .held
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(|held| held.len())
+            .sum();
+        self.most = self.most.max(bytes);
+    }
 }
 
 impl Watched {
@@ -51,6 +76,7 @@ impl Watched {
             fail_renderings: AtomicU32::new(0),
             fail_marks: AtomicU32::new(0),
             sweeps_blind: AtomicBool::new(false),
+            payloads: Mutex::default(),
         })
     }
 
@@ -101,6 +127,11 @@ impl Watched {
 
     pub(super) fn see_sweeps(&self) {
         self.sweeps_blind.store(false, Ordering::SeqCst);
+    }
+
+    /// The most bytes of payload that were held at once.
+    pub(super) fn most_bytes(&self) -> usize {
+        self.payloads.lock().unwrap().most
     }
 
     /// Waits until so many heartbeats have failed.
@@ -177,6 +208,8 @@ impl Store for Watched {
         let fetched = self.inner.fetch(shard, after, limits).await;
         let paused = fetched.as_ref().is_ok_and(|fetched| fetched.paused);
         self.paused.send_replace(paused);
+        let owed = fetched.iter().flat_map(|fetched| &fetched.owed);
+        self.payloads.lock().unwrap().hand_out(owed);
         fetched
     }
 
@@ -186,7 +219,7 @@ impl Store for Watched {
         after: i64,
         upto: i64,
         limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<OwedId>, StoreError> {
         let ids = self.inner.owed_ids(shard, after, upto, limit).await;
         if self.sweeps_blind.load(Ordering::SeqCst) {
             return Ok(vec![]);
@@ -194,8 +227,24 @@ impl Store for Watched {
         ids
     }
 
+    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
+        self.inner.behind(shard, ids, from).await
+    }
+
+    async fn owed_of_row(
+        &self,
+        shard: &Shard,
+        row: &RowId,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.inner.owed_of_row(shard, row, from, limit).await
+    }
+
     async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError> {
-        self.inner.load(shard, ids, limits).await
+        let loaded = self.inner.load(shard, ids, limits).await;
+        self.payloads.lock().unwrap().hand_out(loaded.iter().flatten());
+        loaded
     }
 
     async fn uncertain(&self, shard: &Shard) -> Result<Vec<Uncertain>, StoreError> {

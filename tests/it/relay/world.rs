@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aftercommit::clock::{Clock, SystemClock};
-use aftercommit::config::Config;
+use aftercommit::config::{Config, RelayConfig};
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use aftercommit::relay::{Destinations, Relay, assemble};
 use aftercommit::store::{RelayId, SqlStore};
@@ -140,8 +140,13 @@ impl World {
 
     /// Starts a relay with room for so many deliveries in memory.
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
+        self.relay_with(more, |relay| relay.max_held = max_held).await
+    }
+
+    /// Starts a relay whose section of the configuration is changed.
+    pub(super) async fn relay_with(&self, more: &str, change: impl FnOnce(&mut RelayConfig)) -> Running {
         let mut config = self.config(more);
-        config.relay.max_held = max_held;
+        change(&mut config.relay);
         let context = assemble::context(
             RelayId(Uuid::new_v4()),
             self.store.clone(),
