@@ -49,6 +49,7 @@ impl Clock for CountingClock {
 
 /// A relay that runs in this process.
 pub(super) struct Running {
+    pub(super) id: RelayId,
     pub(super) relay: Relay,
 }
 
@@ -142,15 +143,12 @@ impl World {
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
         let mut config = self.config(more);
         config.relay.max_held = max_held;
-        let context = assemble::context(
-            RelayId(Uuid::new_v4()),
-            self.store.clone(),
-            &config,
-            self.clock.clone(),
-        )
-        .await
-        .unwrap();
+        let id = RelayId(Uuid::new_v4());
+        let context = assemble::context(id, self.store.clone(), &config, self.clock.clone())
+            .await
+            .unwrap();
         Running {
+            id,
             relay: Relay::start(context, self.destinations(more)),
         }
     }
