@@ -26,19 +26,21 @@ async fn owned(world: &World, relay: &Running) -> i64 {
 async fn relays_share_evenly_within_two_heartbeats_of_a_join_and_of_a_leave() {
     let seven = SEVEN.to_owned() + SWIFT;
     let world = World::with(Backend::Postgres, &seven).await;
-    let first = world.relay(&seven).await;
+    // So far apart that what follows from one is done when the next comes, on a busy machine too.
+    let start = || world.relay_that_beats(Duration::from_secs(1), Duration::from_secs(10), &seven);
+    let first = start().await;
     // What follows from a beat is done when the next one has come.
     world.store.beaten(first.id, 2).await;
     assert_eq!(owned(&world, &first).await, 8);
 
-    let second = world.relay(&seven).await;
+    let second = start().await;
     world.store.beaten(second.id, 4).await;
     assert_eq!(
         (owned(&world, &first).await, owned(&world, &second).await),
         (4, 4)
     );
-    let third = world.relay(&seven).await;
-    let fourth = world.relay(&seven).await;
+    let third = start().await;
+    let fourth = start().await;
     tokio::join!(world.store.beaten(third.id, 4), world.store.beaten(fourth.id, 4));
     for relay in [&first, &second, &third, &fourth] {
         assert_eq!(owned(&world, relay).await, 2);
@@ -60,9 +62,11 @@ async fn a_lease_survives_a_thousand_slow_deliveries() {
     let world = World::with(Backend::Postgres, &thousand).await;
     world.receiver.hold();
     world.orders(1_000, |number| format!("order-{number}")).await;
-    let relay = world.relay(&thousand).await;
+    let relay = world
+        .relay_that_beats(Duration::from_millis(200), Duration::from_secs(15), &thousand)
+        .await;
     world.receiver.received(1_000).await;
-    // For as long as the time to live they come back without an outcome, and go out again.
+    // They come back without an outcome, and go out again.
     world.store.beaten(relay.id, 20).await;
     world.receiver.release();
     world.until(&[("delivered", 1_000)]).await;
@@ -152,9 +156,9 @@ on_both! {
         world.receiver.script([Rule::always(Fault::Delay { time: Duration::from_millis(5) })]).unwrap();
         let mut relays = vec![world.relay(&three).await];
         let mut committed = 0;
-        for _ in 0..4 {
+        for round in 0..4 {
             let before = world.receiver.counts().requests;
-            world.orders(200, |number| format!("order-{number}")).await;
+            world.orders(200, |number| format!("order-{round}-{number}")).await;
             committed += 600;
             world.receiver.received(before + 50).await;
             relays.push(world.relay(&three).await);

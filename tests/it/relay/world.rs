@@ -129,8 +129,12 @@ impl World {
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
+        self.destinations_of(&self.config(more))
+    }
+
+    fn destinations_of(&self, config: &Config) -> Destinations {
         let clock: Arc<dyn Clock> = self.clock.clone();
-        assemble::destinations(&self.config(more), &clock).unwrap()
+        assemble::destinations(config, &clock).unwrap()
     }
 
     /// Starts a relay; several may run at once.
@@ -143,13 +147,24 @@ impl World {
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
         let mut config = self.config(more);
         config.relay.max_held = max_held;
+        self.relay_of(&config).await
+    }
+
+    /// Starts a relay whose heart beats more slowly, and that may be silent for so long.
+    pub(super) async fn relay_that_beats(&self, every: Duration, lease_ttl: Duration, more: &str) -> Running {
+        let mut config = self.config(more);
+        (config.relay.heartbeat, config.relay.lease_ttl) = (every, lease_ttl);
+        self.relay_of(&config).await
+    }
+
+    async fn relay_of(&self, config: &Config) -> Running {
         let id = RelayId(Uuid::new_v4());
         let context = assemble::context(id, self.store.clone(), &config, self.clock.clone())
             .await
             .unwrap();
         Running {
             id,
-            relay: Relay::start(context, self.destinations(more)),
+            relay: Relay::start(context, self.destinations_of(config)),
         }
     }
 
