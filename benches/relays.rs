@@ -5,38 +5,27 @@
 //! cargo bench --bench relays -- --rows 200000 --relays 1,4 --json
 //! ```
 //!
-//! PostgreSQL only. Each relay is a process, the full product, with two threads as few as there may be cores: read the
+//! PostgreSQL only. Each relay is a process, the full product: read the
 //! CPU a row, of relays and of PostgreSQL apart. Rows/s add up only as far as the machine has cores for all of them. The
 //! backlog waits behind a pause until the relays have shared the shards evenly.
 
-#[path = "../tests/it/postgres/mod.rs"]
+#[path = "drain/mod.rs"]
 #[expect(
     dead_code,
     unused_imports,
-    reason = "the tests use what this benchmark does not"
+    reason = "the benchmark of one relay uses what this one does not"
 )]
-mod postgres;
+mod drain;
 
-#[expect(dead_code, reason = "the benchmark of one relay uses what this one does not")]
-mod drain {
-    pub(crate) mod bare;
-    pub(crate) mod base;
-    pub(crate) mod child;
-    pub(crate) mod meter;
-    pub(crate) mod receiver;
-    pub(crate) mod relay;
-}
-
-use std::path::PathBuf;
 use std::time::Duration;
 
 use drain::base::{Backend, Base, Rows};
 use drain::child::Process;
 use drain::meter::{self, cpu_of, cpu_of_family};
-use drain::receiver::{self, Receiver};
+use drain::receiver::Receiver;
 use drain::relay::{self, Hook};
+use drain::role::{self, Role};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-use tokio::runtime;
 
 /// Into how many the destination is divided.
 const SHARDS: i64 = 8;
@@ -62,18 +51,8 @@ struct Options {
     /// One JSON object in place of the table.
     #[arg(long)]
     json: bool,
-    /// Be the receiver (how this program starts its own).
-    #[arg(long, hide = true)]
-    receiver: bool,
-    /// How the receiver misbehaves.
-    #[arg(long, hide = true, default_value = "")]
-    faults: String,
-    /// Be a relay, with this configuration.
-    #[arg(long, hide = true)]
-    relay: Option<PathBuf>,
-    /// Cargo passes it.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    role: Role,
 }
 
 /// What one turn came to.
@@ -88,19 +67,7 @@ struct Turn {
 
 fn main() -> anyhow::Result<()> {
     let options = <Options as clap::Parser>::parse();
-    let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
-    if let Some(config) = &options.relay {
-        return aftercommit::cli::runtime()?.block_on(relay::serve(config));
-    }
-    let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
-    if options.receiver {
-        return one_thread.block_on(receiver::serve(&options.faults));
-    }
-    one_thread.block_on(measure(&options))
+    role::play(&options.role, measure(&options))
 }
 
 async fn measure(options: &Options) -> anyhow::Result<()> {
@@ -159,7 +126,7 @@ async fn drain_with(relays: usize, options: &Options) -> anyhow::Result<Turn> {
     let arguments = ["--relay", &config.display().to_string()];
     let mut processes = Vec::new();
     for _ in 0..relays {
-        processes.push(Process::start(&arguments)?);
+        processes.push(Process::again(&arguments)?);
     }
     for process in &mut processes {
         process.begin()?;
@@ -181,7 +148,8 @@ async fn drain_with(relays: usize, options: &Options) -> anyhow::Result<Turn> {
         looks.tick().await;
     }
     let took = start.elapsed();
-    base.settled().await?;
+    base.settled("select exists (select from aftercommit.dispatch)")
+        .await?;
     #[expect(clippy::cast_precision_loss, reason = "figures for people")]
     let rows = options.rows as f64;
     let us = |after: Duration, before: Duration| after.saturating_sub(before).as_secs_f64() * 1e6 / rows;

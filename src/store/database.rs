@@ -38,7 +38,7 @@ use super::error::StoreError;
 pub(crate) use self::args::{Args, Batch};
 pub(crate) use self::held::Held;
 pub use self::options::{DatabaseOptions, MissingFile};
-pub(crate) use self::row::{Row, only};
+pub(crate) use self::row::{Column, Row, only};
 pub(crate) use self::sqlite::Sqlite;
 pub use self::statement::in_sqlite;
 pub(crate) use self::statement::{Statement, sql};
@@ -135,6 +135,26 @@ impl Database {
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
                 sqlite::rows(&mut connection, statement, &args).await
+            }
+        }
+    }
+
+    /// Runs one statement that reads, outside of a transaction, and hands each row to `take` as it comes: a large result
+    /// is never held whole.
+    pub(crate) async fn read_each(
+        &self,
+        statement: &'static Statement,
+        args: Args,
+        take: impl FnMut(&Row) -> Result<(), StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Postgres(pool) => {
+                let mut connection = Held::acquire(pool, self.answer_timeout, &self.tasks).await?;
+                connection.each_row(statement, &args, take).await
+            }
+            Engine::Sqlite(sqlite) => {
+                let mut connection = sqlite.readers.acquire().await?;
+                sqlite::each_row(&mut connection, statement, &args, take).await
             }
         }
     }

@@ -50,6 +50,21 @@ impl Held {
         answer.unwrap_or_else(|_| Err(self.give_up()))
     }
 
+    /// Runs a statement and hands each row to `take`; the deadline is for all of them.
+    pub(super) async fn each_row(
+        &mut self,
+        statement: &'static Statement,
+        args: &Args,
+        take: impl FnMut(&Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let answer = timeout(
+            self.patience,
+            postgres::each_row(self.open()?, statement, args, take),
+        )
+        .await;
+        answer.unwrap_or_else(|_| Err(self.give_up()))
+    }
+
     /// Runs a statement and returns how many rows it changed.
     pub(super) async fn execute(
         &mut self,
