@@ -275,6 +275,8 @@ pub struct Orphan {
     pub dispatch: DispatchId,
     /// When it was written.
     pub at: Timestamp,
+    /// The database's clock when it was read.
+    pub now: Timestamp,
     /// What its entries were rendered under.
     pub rendering: i64,
     /// The deliveries whose outcome nobody recorded, without their payloads.

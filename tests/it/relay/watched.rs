@@ -20,6 +20,8 @@ pub(super) struct Watched {
     lose_answers: AtomicU32,
     /// So many records fail before they reach the database.
     fail_records: AtomicU32,
+    /// How often the heart of each relay has beaten.
+    beats: watch::Sender<HashMap<RelayId, u32>>,
     /// So many heartbeats fail.
     fail_beats: AtomicU32,
     failed_beats: watch::Sender<u32>,
@@ -67,6 +69,7 @@ impl Watched {
             changes: watch::channel(0).0,
             lose_answers: AtomicU32::new(0),
             fail_records: AtomicU32::new(0),
+            beats: watch::channel(HashMap::new()).0,
             fail_beats: AtomicU32::new(0),
             failed_beats: watch::channel(0).0,
             failed_records: watch::channel(0).0,
@@ -80,7 +83,15 @@ impl Watched {
         })
     }
 
-    /// Hears of every record, lease and chore that has been done from now on.
+    /// Waits until the heart of `relay` has beaten so often more, and what followed from all but the last beat is done.
+    pub(super) async fn beaten(&self, relay: RelayId, times: u32) {
+        let mut beats = self.beats.subscribe();
+        let count = |beats: &HashMap<RelayId, u32>| beats.get(&relay).copied().unwrap_or_default();
+        let until = count(&beats.borrow()) + times;
+        beats.wait_for(|beats| count(beats) >= until).await.unwrap();
+    }
+
+    /// Hears of every heartbeat, record, lease and chore that has been done from now on.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -172,7 +183,13 @@ impl Store for Watched {
             self.failed_beats.send_modify(|failed| *failed += 1);
             return Err(away());
         }
-        self.inner.beat(relay, lease_ttl).await
+        let beat = self.inner.beat(relay, lease_ttl).await;
+        if beat.is_ok() {
+            self.beats
+                .send_modify(|beats| *beats.entry(*relay).or_default() += 1);
+            self.changed();
+        }
+        beat
     }
 
     async fn leases(&self, lease_ttl: Duration) -> Result<Vec<LeaseRow>, StoreError> {
