@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -24,11 +25,15 @@ pub struct AssembleError {
     pub source: WebhookError,
 }
 
+/// How much longer than a statement may run its answer is waited for.
+const TO_BE_HEARD: Duration = Duration::from_secs(5);
+
 /// How the database is reached.
 pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
     DatabaseOptions {
         max_connections: config.max_connections,
         statement_timeout: config.statement_timeout,
+        answer_timeout: config.statement_timeout + TO_BE_HEARD,
         ..DatabaseOptions::default()
     }
 }

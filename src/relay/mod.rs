@@ -15,8 +15,11 @@ pub mod balance;
 pub mod dispatcher;
 mod heartbeat;
 mod housekeeping;
+mod leases;
 pub mod limits;
 mod reconnect;
+#[cfg(test)]
+mod simulation;
 mod supervisor;
 mod takeover;
 mod wakeup;

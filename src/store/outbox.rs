@@ -62,11 +62,14 @@ pub struct Enqueued {
 
 /// A connection to either database; a transaction of sqlx, or a connection, turns into one.
 #[derive(Debug)]
-pub enum OutboxConnection<'c> {
-    /// To PostgreSQL.
+pub struct OutboxConnection<'c>(Kind<'c>);
+
+#[derive(Debug)]
+enum Kind<'c> {
     Postgres(&'c mut PgConnection),
-    /// To SQLite.
     Sqlite(&'c mut SqliteConnection),
+    /// One of the store's own, which waits no longer than it may.
+    Own(&'c mut Transaction),
 }
 
 impl Outbox {
@@ -118,43 +121,41 @@ impl Outbox {
 
 impl OutboxConnection<'_> {
     async fn rows(&mut self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
-        match self {
-            Self::Postgres(connection) => postgres::rows(connection, statement, &args).await,
-            Self::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
+        match &mut self.0 {
+            Kind::Postgres(connection) => postgres::rows(connection, statement, &args).await,
+            Kind::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
+            Kind::Own(transaction) => transaction.rows(statement, args).await,
         }
     }
 }
 
 impl<'c> From<&'c mut PgConnection> for OutboxConnection<'c> {
     fn from(connection: &'c mut PgConnection) -> Self {
-        Self::Postgres(connection)
+        Self(Kind::Postgres(connection))
     }
 }
 
 impl<'c> From<&'c mut SqliteConnection> for OutboxConnection<'c> {
     fn from(connection: &'c mut SqliteConnection) -> Self {
-        Self::Sqlite(connection)
+        Self(Kind::Sqlite(connection))
     }
 }
 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Postgres>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Postgres>) -> Self {
-        Self::Postgres(transaction)
+        Self(Kind::Postgres(transaction))
     }
 }
 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Sqlite>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Sqlite>) -> Self {
-        Self::Sqlite(transaction)
+        Self(Kind::Sqlite(transaction))
     }
 }
 
 impl<'c> From<&'c mut Transaction> for OutboxConnection<'c> {
     fn from(transaction: &'c mut Transaction) -> Self {
-        match transaction {
-            Transaction::Postgres(transaction) => Self::Postgres(transaction),
-            Transaction::Sqlite(transaction) => Self::Sqlite(transaction),
-        }
+        Self(Kind::Own(transaction))
     }
 }
 

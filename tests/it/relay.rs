@@ -3,6 +3,7 @@
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
 mod batches;
+mod bounded;
 mod breaker;
 mod decisions;
 mod fairness;
@@ -11,6 +12,9 @@ mod late;
 mod limits;
 mod ownership;
 mod promises;
+mod sharing;
+mod silence;
 mod steering;
+mod swallowing;
 mod watched;
 mod world;

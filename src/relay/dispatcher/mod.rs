@@ -13,6 +13,8 @@
 mod events;
 mod health;
 mod intake;
+mod memory;
+mod offers;
 mod outcomes;
 mod prepare;
 mod reads;
@@ -28,13 +30,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
 use super::reconnect::retrying;
 use super::takeover::take_over;
-use super::{Active, Context, Vitals};
+use super::{Active, Context};
 use crate::core::limit::breaker::Permission;
-use crate::core::queue::Queue;
+use crate::core::queue::{Bounds, Queue};
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
 use events::Event;
@@ -68,7 +71,7 @@ pub(super) async fn dispatch(
     context: Context,
     lease: Lease,
     active: watch::Receiver<Arc<Active>>,
-    vitals: watch::Receiver<Vitals>,
+    tenure: Tenure,
     stop: Stop,
 ) -> Result<Exit, StoreError> {
     let current = active.borrow().clone();
@@ -98,7 +101,8 @@ pub(super) async fn dispatch(
         return Ok(Exit::GraceOver);
     };
     let (renderings, uncertain, failing) = open?;
-    let mut queue = Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    let bounds = Bounds::of(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    let mut queue = Queue::new(bounds, chance.u64(..));
     // Before the first delivery comes, or it would go past one of its row key that waits for a person.
     queue.set_uncertain(uncertain.into_iter().map(|one| (one.outbox_id, one.row)));
     let dispatcher = Dispatcher {
@@ -119,7 +123,7 @@ pub(super) async fn dispatch(
         context,
         lease,
         active,
-        vitals,
+        tenure,
         stop,
     };
     dispatcher.run().await
@@ -130,7 +134,7 @@ pub(super) struct Dispatcher {
     context: Context,
     lease: Lease,
     active: watch::Receiver<Arc<Active>>,
-    vitals: watch::Receiver<Vitals>,
+    tenure: Tenure,
     stop: Stop,
     queue: Queue<Content>,
     intake: Intake,
@@ -207,6 +211,11 @@ impl Dispatcher {
             self.open_renderings();
         }
         let active = self.active.borrow().clone();
+        if !self.lost && self.tenure.is_over() {
+            let (destination, epoch) = (&self.lease.shard.destination, self.lease.epoch);
+            tracing::warn!(%destination, epoch, "the heartbeat was silent for too long: the lease is lost, or may be");
+            self.lost = true;
+        }
         self.limits.begin_turn();
         if self.may_begin(monotonic) {
             self.fill(monotonic, now, &active);
@@ -294,7 +303,7 @@ impl Dispatcher {
             () = self.stop.abort.cancelled() => return Ok(()),
             () = self.stop.drain.cancelled(), if !draining => {}
             Ok(()) = self.active.changed() => self.open_renderings(),
-            Ok(()) = self.vitals.changed() => {}
+            Ok(()) = self.tenure.changed() => {}
             () = self.intake.woken() => {}
             () = self.limits.called() => {}
             () = tokio::time::sleep(sleep) => {}

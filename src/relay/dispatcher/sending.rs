@@ -67,7 +67,7 @@ impl Dispatcher {
     /// Puts on the wire what may go.
     pub(super) fn start_requests(&mut self, monotonic: Duration, active: &Active) {
         let held = self.draining() || self.sender.is_held(monotonic);
-        if held || !self.vitals.borrow().outlives(monotonic, active.timeout) {
+        if held || !self.tenure.outlives(monotonic, active.timeout) {
             return self.limits.stand_aside();
         }
         let now = self.clock.now(monotonic);

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// Limits of the connections to the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseOptions {
-    /// Connections at most. SQLite: connections that read; one more writes, and one watches.
+    /// Connections at most, beside two for heartbeats and leases. SQLite: connections that read; one more writes, and one
+    /// watches.
     pub max_connections: u32,
     /// How long a caller waits for a connection.
     pub acquire_timeout: Duration,
@@ -15,6 +16,9 @@ pub struct DatabaseOptions {
     pub lock_timeout: Duration,
     /// How long a transaction may stand idle before the server ends it.
     pub idle_in_transaction_timeout: Duration,
+    /// How long an answer is waited for before the connection is given up (PostgreSQL). Longer than `statement_timeout`:
+    /// it is for a network that swallows what is sent, and the server speaks first where it can be heard.
+    pub answer_timeout: Duration,
     /// What to do where a SQLite file is missing.
     pub missing_file: MissingFile,
 }
@@ -36,6 +40,7 @@ impl Default for DatabaseOptions {
             statement_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(10),
             idle_in_transaction_timeout: Duration::from_secs(30),
+            answer_timeout: Duration::from_secs(35),
             missing_file: MissingFile::Refuse,
         }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aftercommit::clock::{Clock, SystemClock};
-use aftercommit::config::Config;
+use aftercommit::config::{Config, RelayConfig};
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use aftercommit::relay::{Destinations, Relay, assemble};
 use aftercommit::store::{RelayId, SqlStore};
@@ -49,6 +49,7 @@ impl Clock for CountingClock {
 
 /// A relay that runs in this process.
 pub(super) struct Running {
+    pub(super) id: RelayId,
     pub(super) relay: Relay,
 }
 
@@ -128,8 +129,12 @@ impl World {
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
+        self.destinations_of(&self.config(more))
+    }
+
+    fn destinations_of(&self, config: &Config) -> Destinations {
         let clock: Arc<dyn Clock> = self.clock.clone();
-        assemble::destinations(&self.config(more), &clock).unwrap()
+        assemble::destinations(config, &clock).unwrap()
     }
 
     /// Starts a relay; several may run at once.
@@ -140,27 +145,39 @@ impl World {
 
     /// Starts a relay with room for so many deliveries in memory.
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
-        self.start(max_held, more, self.destinations(more)).await
+        self.relay_with(more, |relay| relay.max_held = max_held).await
     }
 
     /// Starts a relay for destinations of the story's own making.
     pub(super) async fn relay_to(&self, destinations: Destinations) -> Running {
-        let max_held = self.config(SWIFT).relay.max_held;
-        self.start(max_held, SWIFT, destinations).await
+        self.relay_for(&self.config(SWIFT), destinations).await
     }
 
-    async fn start(&self, max_held: u32, more: &str, destinations: Destinations) -> Running {
+    /// Starts a relay whose section of the configuration is changed.
+    pub(super) async fn relay_with(&self, more: &str, change: impl FnOnce(&mut RelayConfig)) -> Running {
         let mut config = self.config(more);
-        config.relay.max_held = max_held;
-        let context = assemble::context(
-            RelayId(Uuid::new_v4()),
-            self.store.clone(),
-            &config,
-            self.clock.clone(),
-        )
-        .await
-        .unwrap();
+        change(&mut config.relay);
+        self.relay_of(&config).await
+    }
+
+    /// Starts a relay whose heart beats more slowly, and that may be silent for so long.
+    pub(super) async fn relay_that_beats(&self, every: Duration, lease_ttl: Duration, more: &str) -> Running {
+        let mut config = self.config(more);
+        (config.relay.heartbeat, config.relay.lease_ttl) = (every, lease_ttl);
+        self.relay_of(&config).await
+    }
+
+    async fn relay_of(&self, config: &Config) -> Running {
+        self.relay_for(config, self.destinations_of(config)).await
+    }
+
+    async fn relay_for(&self, config: &Config, destinations: Destinations) -> Running {
+        let id = RelayId(Uuid::new_v4());
+        let context = assemble::context(id, self.store.clone(), config, self.clock.clone())
+            .await
+            .unwrap();
         Running {
+            id,
             relay: Relay::start(context, destinations),
         }
     }
