@@ -27,7 +27,8 @@ const ENOUGH_BYTES: u64 = 64 * 1024;
 
 /// A delivery in memory, with its share of the bytes that may be held.
 pub(super) struct Content {
-    pub(super) owed: Owed,
+    /// Boxed: it goes through many hands.
+    pub(super) owed: Box<Owed>,
     pub(super) _share: Option<Share>,
 }
 

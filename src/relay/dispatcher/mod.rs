@@ -120,6 +120,7 @@ pub(super) async fn dispatch(
         },
         chance,
         lost: false,
+        asked_to_end: false,
         context,
         lease,
         active,
@@ -148,6 +149,7 @@ pub(super) struct Dispatcher {
     clock: DatabaseClock,
     chance: fastrand::Rng,
     lost: bool,
+    asked_to_end: bool,
 }
 
 /// The database's clock, carried on by the monotonic one between two looks at it.
@@ -178,8 +180,9 @@ impl Dispatcher {
         }
     }
 
+    /// Whether it was asked to end when this turn began, or has lost its lease.
     fn draining(&self) -> bool {
-        self.lost || self.stop.drain.is_cancelled()
+        self.lost || self.asked_to_end
     }
 
     /// Whether anything new may be put on record: it is neither asked to end nor asked to wait.
@@ -206,6 +209,7 @@ impl Dispatcher {
     fn turn(&mut self) {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
+        self.asked_to_end = self.stop.drain.is_cancelled();
         // Answers that keep coming must not keep a changed configuration waiting.
         if self.active.has_changed().unwrap_or(false) {
             self.open_renderings();
