@@ -27,6 +27,7 @@ pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
     DatabaseOptions {
         max_connections: config.max_connections,
         statement_timeout: config.statement_timeout,
+        pooler: config.pooler,
         ..DatabaseOptions::default()
     }
 }

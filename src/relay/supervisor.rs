@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::dispatcher::{self, Exit, Stop};
 use super::heartbeat::{self, Vitals};
 use super::{Active, Context, Destinations, balance, housekeeping, wakeup};
+use crate::config::WakeupMode;
 use crate::store::{Lease, Shard, StoreError};
 
 /// Why a relay ended by itself.
@@ -142,12 +143,14 @@ impl Supervisor {
             beat.await;
             Ok(())
         });
-        helpers.spawn(wakeup::watch_commits(
-            self.context.store.clone(),
-            self.context.wakeup.clone(),
-            self.context.limits.poll_busy,
-            stop.clone(),
-        ));
+        if self.context.limits.wakeup == WakeupMode::Notify {
+            helpers.spawn(wakeup::watch_commits(
+                self.context.store.clone(),
+                self.context.wakeup.clone(),
+                self.context.limits.poll_busy,
+                stop.clone(),
+            ));
+        }
         helpers
     }
 

@@ -4,7 +4,7 @@
 //! and nowhere else. Nothing here knows what a delivery is.
 //!
 //! ```text
-//!  read(statement) ──────────▶ any connection, outside of a transaction
+//!  read(statement) ──────────▶ any connection, outside of a transaction    (behind a pooler: as `write`)
 //!  run(statement)  ─┐
 //!  write(closure)  ─┴▶ a task of its own: begin … commit    (SQLite: the one connection that writes)
 //! ```
@@ -14,6 +14,8 @@
 //! A caller may be dropped at any time; the task runs to its end. Time-outs are the server's.
 
 mod args;
+mod commits;
+mod listener;
 mod options;
 pub(super) mod postgres;
 mod row;
@@ -24,13 +26,14 @@ mod transaction;
 use std::sync::Arc;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::postgres::PgPool;
 use tokio_util::task::TaskTracker;
 
 use super::error::StoreError;
 
 pub(crate) use self::args::{Args, Batch};
-pub use self::options::{DatabaseOptions, MissingFile};
+pub use self::commits::Commits;
+pub use self::options::{DatabaseOptions, MissingFile, Pooler};
+pub(crate) use self::postgres::Postgres;
 pub(crate) use self::row::{Row, only};
 pub(crate) use self::sqlite::Sqlite;
 pub use self::statement::in_sqlite;
@@ -47,7 +50,7 @@ pub struct Database {
 /// Which database it is, and the connections to it.
 #[derive(Debug, Clone)]
 pub(crate) enum Engine {
-    Postgres(PgPool),
+    Postgres(Postgres),
     Sqlite(Arc<Sqlite>),
 }
 
@@ -58,7 +61,7 @@ impl Database {
     pub fn connect(url: &SecretString, options: &DatabaseOptions) -> Result<Self, StoreError> {
         let url = url.expose_secret();
         let engine = match url.split_once(':').map(|(scheme, _)| scheme) {
-            Some("postgres" | "postgresql") => Engine::Postgres(postgres::pool(url, options)?),
+            Some("postgres" | "postgresql") => Engine::Postgres(Postgres::open(url, options)?),
             Some("sqlite") => Engine::Sqlite(Arc::new(sqlite::open(url, options)?)),
             _ => {
                 return Err(StoreError::Refused(
@@ -77,20 +80,21 @@ impl Database {
         self.tasks.close();
         self.tasks.wait().await;
         match &self.engine {
-            Engine::Postgres(pool) => pool.close().await,
+            Engine::Postgres(postgres) => postgres.pool.close().await,
             Engine::Sqlite(sqlite) => sqlite.close().await,
         }
     }
 
-    /// Runs one statement that reads, outside of a transaction.
+    /// Runs one statement that reads, outside of a transaction where that is possible.
     pub(crate) async fn read(
         &self,
         statement: &'static Statement,
         args: Args,
     ) -> Result<Vec<Row>, StoreError> {
         match &self.engine {
-            Engine::Postgres(pool) => {
-                let mut connection = pool.acquire().await?;
+            Engine::Postgres(postgres) if postgres.is_lent() => self.alone(statement, args).await,
+            Engine::Postgres(postgres) => {
+                let mut connection = postgres.pool.acquire().await?;
                 postgres::rows(&mut connection, statement, &args).await
             }
             Engine::Sqlite(sqlite) => {
@@ -109,15 +113,21 @@ impl Database {
         statement: &'static Statement,
         args: Args,
     ) -> Result<Vec<Row>, StoreError> {
-        if let Engine::Postgres(pool) = &self.engine {
-            let pool = pool.clone();
-            return self
-                .in_a_task(async move {
+        match &self.engine {
+            Engine::Postgres(postgres) if !postgres.is_lent() => {
+                let pool = postgres.pool.clone();
+                self.in_a_task(async move {
                     let mut connection = pool.acquire().await?;
                     postgres::rows(&mut connection, statement, &args).await
                 })
-                .await;
+                .await
+            }
+            _ => self.alone(statement, args).await,
         }
+    }
+
+    /// Runs one statement in a transaction that is told to begin and to commit.
+    async fn alone(&self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
         self.write(move |transaction| Box::pin(async move { transaction.rows(statement, args).await }))
             .await
     }
@@ -145,14 +155,6 @@ impl Database {
             }
         })
         .await
-    }
-
-    /// A number that changes when any connection commits, this program's included; nothing on PostgreSQL.
-    pub(super) async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        match &self.engine {
-            Engine::Postgres(_) => Ok(None),
-            Engine::Sqlite(sqlite) => sqlite.data_version().await.map(Some),
-        }
     }
 
     pub(super) async fn in_a_task<T, F>(&self, work: F) -> Result<T, StoreError>

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard, Store,
-    StoreError, Uncertain, advance_replays, fetch, leases, orphans, pauses, record, rendering, settings,
-    unrouted,
+    Beat, Commits, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard,
+    Store, StoreError, Uncertain, advance_replays, fetch, leases, orphans, pauses, record, rendering,
+    settings, unrouted,
 };
 
 /// The store on PostgreSQL and on SQLite. Cheap to clone.
@@ -118,7 +118,7 @@ impl Store for SqlStore {
         settings::namespace(&self.database).await
     }
 
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        self.database.change_mark().await
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError> {
+        self.database.commits(every).await
     }
 }

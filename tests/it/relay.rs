@@ -8,5 +8,6 @@ mod late;
 mod ownership;
 mod promises;
 mod steering;
+mod wakeup;
 mod watched;
 mod world;

@@ -46,6 +46,8 @@ pub(super) struct Intake {
     /// The sweep that is under way has read up to here.
     sweep: Option<i64>,
     next_sweep: Duration,
+    /// Its share of the time allows a sweep from then on.
+    sweep_allowed: Duration,
     /// Ids whose deliveries are to be loaded: taken ones first.
     awaited: HashSet<i64>,
     /// Loaded in this order, so that what belongs to one row key keeps its own.
@@ -73,6 +75,7 @@ impl Intake {
             next_poll: Duration::ZERO,
             sweep: None,
             next_sweep: Duration::ZERO,
+            sweep_allowed: Duration::ZERO,
             awaited: HashSet::new(),
             strays: BTreeSet::new(),
             uncertain_version: 0,
@@ -101,16 +104,29 @@ impl Intake {
         if self.reading {
             Duration::MAX
         } else {
-            self.next_poll
+            self.next_poll.min(self.next_sweep)
         }
     }
 
-    /// Returns when somebody rang the bell.
+    /// Returns when somebody rang the bell. Not during a read, which may have looked before: the bell waits for its end.
     pub(super) async fn woken(&mut self) {
+        if self.reading {
+            return std::future::pending().await;
+        }
         match self.bell.changed().await {
-            Ok(()) => self.next_poll = Duration::ZERO,
+            Ok(()) => {
+                self.next_poll = Duration::ZERO;
+                // What was committed may be late, below the cursor.
+                self.next_sweep = self.next_sweep.min(self.sweep_allowed);
+            }
             Err(_) => std::future::pending().await,
         }
+    }
+
+    /// A sweep has ended, whose last step took so long.
+    fn rest_from_sweeps(&mut self, monotonic: Duration, took: Duration) {
+        self.sweep_allowed = monotonic + took * SWEEP_SHARE;
+        self.next_sweep = self.sweep_allowed.max(monotonic + self.interval);
     }
 
     /// A share of the memory for `bytes` of payload, if there is room.
@@ -242,14 +258,14 @@ impl Dispatcher {
         let intake = &mut self.intake;
         intake.sweep = swept.ids.last().copied().filter(|_| !done);
         if done {
-            intake.next_sweep = monotonic + (swept.took * SWEEP_SHARE).max(intake.interval);
+            intake.rest_from_sweeps(monotonic, swept.took);
         }
         let room = self.queue.room();
         for outbox_id in swept.ids.into_iter().filter(|id| !self.queue.knows(*id)) {
             if intake.strays.len() >= room {
                 // What is left out now is found first by the next sweep, and nothing above it before.
                 intake.sweep = None;
-                intake.next_sweep = monotonic + (swept.took * SWEEP_SHARE).max(intake.interval);
+                intake.rest_from_sweeps(monotonic, swept.took);
                 break;
             }
             intake.strays.insert(outbox_id);

@@ -21,7 +21,7 @@ pub(crate) enum Transaction {
 impl Transaction {
     pub(super) async fn begin(engine: &Engine) -> Result<Self, StoreError> {
         Ok(match engine {
-            Engine::Postgres(pool) => Self::Postgres(pool.begin().await?),
+            Engine::Postgres(postgres) => Self::Postgres(postgres.begin().await?),
             // A transaction that reads first and writes later fails at once if another process wrote in between,
             // whatever the time-out says. So it writes from its first moment.
             Engine::Sqlite(sqlite) => Self::Sqlite(sqlite.writer.begin_with("begin immediate").await?),

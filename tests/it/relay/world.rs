@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aftercommit::clock::{Clock, SystemClock};
-use aftercommit::config::Config;
+use aftercommit::config::{Config, RelayConfig, WakeupMode};
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use aftercommit::relay::{Destinations, Relay, assemble};
 use aftercommit::store::{RelayId, SqlStore};
@@ -91,7 +91,11 @@ impl World {
             .with_env_filter(filter)
             .with_test_writer()
             .try_init();
-        let base = Base::migrated(backend).await;
+        Self::over(Base::migrated(backend).await, more).await
+    }
+
+    /// The same over a database that is there.
+    pub(super) async fn over(base: Base, more: &str) -> Self {
         let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
         let store = Watched::over(Arc::new(SqlStore::new(base.database.clone())));
         let world = Self {
@@ -134,14 +138,31 @@ impl World {
 
     /// Starts a relay; several may run at once.
     pub(super) async fn relay(&self, more: &str) -> Running {
-        self.relay_that_holds(self.config(more).relay.max_held, more)
-            .await
+        self.relay_with(more, |_| {}).await
     }
 
     /// Starts a relay with room for so many deliveries in memory.
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
+        self.relay_with(more, |limits| limits.max_held = max_held).await
+    }
+
+    /// Starts a relay that hears of rows in this way, and itself looks once an hour.
+    pub(super) async fn sleeper(&self, wakeup: WakeupMode, more: &str) -> Running {
+        self.relay_with(more, |limits| {
+            limits.wakeup = wakeup;
+            limits.poll_idle = Duration::from_hours(1);
+            // SQLite is asked as often as a busy relay polls.
+            if self.base.backend == Backend::Postgres || wakeup == WakeupMode::Poll {
+                limits.poll_busy = Duration::from_hours(1);
+            }
+        })
+        .await
+    }
+
+    /// Starts a relay whose own limits are changed.
+    pub(super) async fn relay_with(&self, more: &str, change: impl Fn(&mut RelayConfig)) -> Running {
         let mut config = self.config(more);
-        config.relay.max_held = max_held;
+        change(&mut config.relay);
         let context = assemble::context(
             RelayId(Uuid::new_v4()),
             self.store.clone(),
