@@ -1,14 +1,21 @@
 //! How fast a backlog drains, beside a loop that sends the same requests with the same client and no database.
 //!
 //! ```text
-//! cargo bench --bench drain                        20,000 rows of 500 bytes, PostgreSQL and SQLite
-//! cargo bench --bench drain -- --rows 1000000 --rounds 1 --backend postgres
+//! cargo bench --bench drain                        20,000 rows of 500 bytes, PostgreSQL and SQLite, five rounds
 //! cargo bench --bench drain -- --json
+//! cargo bench --bench drain -- --backend postgres --rounds 1 --rows 1000000 --snapshot --other-write
+//! cargo bench --bench drain -- --backend postgres --rounds 1 --rows 10000000 --large 1000
+//! cargo bench --bench drain -- --backend postgres --fetch
 //! ```
 //!
-//! Loop and relay take turns in one run, since machines are noisy: read the ratio, not the rows/s. The receiver is a
-//! process of its own. The relay is the full product: signed requests, attempts on record before they are sent, an
-//! attempt row each, fences; the database syncs each commit to disk.
+//! Loop and relay take turns in one run, since machines are noisy: read the ratio and the CPU, not the rows/s. Relay
+//! and receiver are processes of their own. The relay is the full product on the runtime of `aftercommit run`: signed
+//! requests, attempts on record before they are sent, an attempt row each, fences; the database syncs each commit to
+//! disk. The loop has one thread. CPU and log are counted until the last outcome is settled.
+
+/// As in the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[path = "../tests/it/postgres/mod.rs"]
 #[expect(
@@ -20,16 +27,31 @@ mod postgres;
 
 mod drain {
     pub(crate) mod bare;
+    pub(crate) mod base;
+    pub(crate) mod child;
+    pub(crate) mod fetch;
     pub(crate) mod figures;
+    pub(crate) mod meter;
     pub(crate) mod receiver;
+    pub(crate) mod relay;
     pub(crate) mod relayed;
 }
 
-use drain::figures::{Figures, Summary};
-use drain::{bare, receiver, relayed};
+use std::path::PathBuf;
+
+use drain::base::{Backend, Rows};
+use drain::figures::{Round, Summary};
+use drain::receiver::{self, Receiver};
+use drain::relayed::{Holder, Work};
+use drain::{bare, fetch, relay, relayed};
+use tokio::runtime;
 
 /// What the command line asks for.
 #[derive(Debug, clap::Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 struct Options {
     /// Rows to drain in each round.
     #[arg(long, default_value_t = 20_000)]
@@ -37,6 +59,9 @@ struct Options {
     /// Bytes of payload of each row.
     #[arg(long, default_value_t = 500)]
     bytes: usize,
+    /// So many of the rows are of 1 MiB instead.
+    #[arg(long, default_value_t = 0)]
+    large: u64,
     /// Rounds; loop and relay take turns.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
@@ -45,13 +70,28 @@ struct Options {
     concurrency: usize,
     /// `postgres`, `sqlite`, or both if absent.
     #[arg(long)]
-    backend: Option<relayed::Backend>,
+    backend: Option<Backend>,
+    /// Hold a snapshot open in the same database throughout.
+    #[arg(long)]
+    snapshot: bool,
+    /// Hold a transaction that has written open in another database of the server.
+    #[arg(long)]
+    other_write: bool,
+    /// Time single fetches at growing backlogs instead.
+    #[arg(long)]
+    fetch: bool,
     /// One JSON object in place of the table.
     #[arg(long)]
     json: bool,
     /// Be the receiver (how this program starts its own).
     #[arg(long, hide = true)]
     receiver: bool,
+    /// How the receiver misbehaves.
+    #[arg(long, hide = true, default_value = "")]
+    faults: String,
+    /// Be the relay, with this configuration.
+    #[arg(long, hide = true)]
+    relay: Option<PathBuf>,
     /// Cargo passes it.
     #[arg(long, hide = true)]
     bench: bool,
@@ -64,41 +104,33 @@ fn main() -> anyhow::Result<()> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
     if options.receiver {
-        return runtime.block_on(receiver::serve());
+        let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
+        return one_thread.block_on(receiver::serve(&options.faults));
     }
-    runtime.block_on(measure(&options))
+    if let Some(config) = &options.relay {
+        return aftercommit::cli::runtime()?.block_on(relay::serve(config));
+    }
+    let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
+    one_thread.block_on(measure(&options))
 }
 
 async fn measure(options: &Options) -> anyhow::Result<()> {
     let backends = match options.backend {
         Some(backend) => vec![backend],
-        None => vec![relayed::Backend::Postgres, relayed::Backend::Sqlite],
+        None => vec![Backend::Postgres, Backend::Sqlite],
     };
+    if options.fetch {
+        for backend in backends {
+            println!("{}", backend.name());
+            fetch::run(backend, options.bytes).await?;
+        }
+        return Ok(());
+    }
     let mut summary = Summary::default();
     for backend in backends {
         for _ in 0..options.rounds {
-            let mut receiver = receiver::Process::start()?;
-            let limit = bare::run(&receiver, options.rows, options.bytes, options.concurrency).await?;
-            receiver.reset().await?;
-            let relay = relayed::run(
-                backend,
-                &receiver,
-                options.rows,
-                options.bytes,
-                options.concurrency,
-            )
-            .await?;
-            anyhow::ensure!(
-                receiver.unique_keys().await? == options.rows,
-                "not every row arrived"
-            );
-            receiver.stop();
-            summary.add(backend, Figures { limit, relay });
+            summary.add(backend, round(options, backend).await?);
         }
     }
     if options.json {
@@ -107,4 +139,31 @@ async fn measure(options: &Options) -> anyhow::Result<()> {
         summary.print_table();
     }
     Ok(())
+}
+
+async fn round(options: &Options, backend: Backend) -> anyhow::Result<Round> {
+    let receiver = Receiver::start("")?;
+    let limit = bare::run(&receiver, options.rows, options.bytes, options.concurrency).await?;
+    receiver.reset().await?;
+    let holders = [
+        (options.snapshot, Holder::Snapshot),
+        (options.other_write, Holder::OtherWrite),
+    ];
+    let work = Work {
+        backend,
+        rows: Rows {
+            from: 1,
+            count: options.rows,
+            bytes: options.bytes,
+            large: options.large,
+        },
+        concurrency: options.concurrency,
+        holders: holders
+            .into_iter()
+            .filter(|(asked, _)| *asked)
+            .map(|(_, holder)| holder)
+            .collect(),
+    };
+    let relay = relayed::run(&work, &receiver).await?;
+    Ok(Round { limit, relay })
 }

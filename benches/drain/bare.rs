@@ -1,13 +1,14 @@
-//! The limit: the same requests with the same client, as fast as they will go, with no database.
+//! The limit: the same requests with the same client, as fast as they will go on one thread, with no database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use reqwest::{Client, Request, Response};
 use tokio::task::JoinSet;
 
-use super::figures::{Meter, Turn};
-use super::receiver::Process;
+use super::meter::{Meter, Parties, Turn};
+use super::receiver::Receiver;
 
 /// A client as the relay's, but without its guards.
 pub(crate) fn client() -> anyhow::Result<Client> {
@@ -37,15 +38,20 @@ pub(crate) async fn send(client: &Client, request: Request) -> anyhow::Result<Re
 
 /// Sends `rows` requests of `bytes` each, `concurrency` at a time.
 pub(crate) async fn run(
-    receiver: &Process,
+    receiver: &Receiver,
     rows: u64,
     bytes: usize,
     concurrency: usize,
 ) -> anyhow::Result<Turn> {
     let (client, url) = (client()?, Arc::<str>::from(receiver.url()));
-    let body = bytes::Bytes::from(super::relayed::payload(1, bytes));
+    let body = Bytes::from(body(bytes));
     let next = Arc::new(AtomicU64::new(0));
-    let meter = Meter::start(&[receiver.pid()]);
+    let parties = Parties {
+        sender: std::process::id(),
+        database: None,
+        receiver: receiver.id(),
+    };
+    let meter = Meter::start(parties, None).await?;
     let mut senders = JoinSet::new();
     for _ in 0..concurrency {
         let (client, url, body, next) = (client.clone(), url.clone(), body.clone(), next.clone());
@@ -68,5 +74,12 @@ pub(crate) async fn run(
     while let Some(sender) = senders.join_next().await {
         sender??;
     }
-    Ok(meter.stop(rows))
+    let took = meter.elapsed();
+    meter.stop(rows, took, None).await
+}
+
+/// A JSON object of `bytes` bytes.
+fn body(bytes: usize) -> String {
+    let fill = "x".repeat(bytes.saturating_sub(r#"{"note":""}"#.len()));
+    format!(r#"{{"note":"{fill}"}}"#)
 }

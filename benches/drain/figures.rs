@@ -1,183 +1,130 @@
-//! What is measured, and how it is printed.
+//! How the rounds are summed up and printed: the median of each figure.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use super::relayed::Backend;
+use serde_json::{Map, Value, json};
 
-/// Measures one turn.
-pub(crate) struct Meter {
-    start: Instant,
-    others: Vec<u32>,
-    cpu_before: (Duration, Duration),
-}
-
-/// One turn of the loop or the relay.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
-    /// Rows a second.
-    pub(crate) rows_per_s: f64,
-    /// CPU of this process, microseconds a row.
-    pub(crate) cpu_us: f64,
-    /// CPU of receiver and database, microseconds a row.
-    pub(crate) other_cpu_us: f64,
-    /// The most memory that this process has had so far, in MiB.
-    pub(crate) peak_mib: f64,
-}
+use super::base::Backend;
+use super::meter::Turn;
 
 /// The two turns of a round.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Figures {
+pub(crate) struct Round {
     /// Of the loop.
     pub(crate) limit: Turn,
     /// Of the relay.
     pub(crate) relay: Turn,
 }
 
-impl Meter {
-    /// Starts now; `others` are the processes of receiver and database.
-    pub(crate) fn start(others: &[u32]) -> Self {
-        let others = others.to_vec();
-        let cpu_before = (cpu_of("self"), cpu_of_all(&others));
-        #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
-        let start = Instant::now();
-        Self {
-            start,
-            others,
-            cpu_before,
-        }
-    }
-
-    /// Ends the turn.
-    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-    pub(crate) fn stop(self, rows: u64) -> Turn {
-        let rows = rows as f64;
-        let took = self.start.elapsed().as_secs_f64();
-        let own = cpu_of("self").saturating_sub(self.cpu_before.0);
-        let others = cpu_of_all(&self.others).saturating_sub(self.cpu_before.1);
-        Turn {
-            rows_per_s: rows / took,
-            cpu_us: own.as_secs_f64() * 1e6 / rows,
-            other_cpu_us: others.as_secs_f64() * 1e6 / rows,
-            peak_mib: peak_kib() as f64 / 1024.0,
-        }
-    }
-}
-
 /// All rounds.
 #[derive(Debug, Default)]
-pub(crate) struct Summary(BTreeMap<Backend, Vec<Figures>>);
+pub(crate) struct Summary(BTreeMap<Backend, Vec<Round>>);
 
 impl Summary {
     /// Adds a round.
-    pub(crate) fn add(&mut self, backend: Backend, figures: Figures) {
-        self.0.entry(backend).or_default().push(figures);
+    pub(crate) fn add(&mut self, backend: Backend, round: Round) {
+        self.0.entry(backend).or_default().push(round);
     }
 
-    /// For people: the median of each figure.
+    /// For people.
     pub(crate) fn print_table(&self) {
         println!(
-            "                    rows/s   CPU µs a row: own / receiver and database   peak MiB   ratio to the loop"
+            "                           CPU µs a row                          a row           last tenth"
+        );
+        println!(
+            "            rows/s ratio   sender database receiver   sum   WAL B statements   / first   peak MiB"
         );
         for (backend, rounds) in &self.0 {
-            let limit = |figure: fn(&Turn) -> f64| median(rounds.iter().map(|round| figure(&round.limit)));
-            let relay = |figure: fn(&Turn) -> f64| median(rounds.iter().map(|round| figure(&round.relay)));
-            println!(
-                "{:<14} loop {:>9.0} {:>20.1} / {:<22.1}",
-                format!("{backend:?}").to_lowercase(),
-                limit(|turn| turn.rows_per_s),
-                limit(|turn| turn.cpu_us),
-                limit(|turn| turn.other_cpu_us),
-            );
-            println!(
-                "{:<13} relay {:>9.0} {:>20.1} / {:<22.1} {:>8.0} {:>12.2}",
-                "",
-                relay(|turn| turn.rows_per_s),
-                relay(|turn| turn.cpu_us),
-                relay(|turn| turn.other_cpu_us),
-                relay(|turn| turn.peak_mib),
-                ratio(rounds),
-            );
+            let limit = middle(rounds, |round| &round.limit);
+            let relay = middle(rounds, |round| &round.relay);
+            line("loop", &limit, 1.0);
+            line(backend.name(), &relay, ratio(rounds));
         }
     }
 
-    /// For programs: one object.
+    /// For programs: one object. The figures of the first backend stand at its top, those of each under its name.
     pub(crate) fn print_json(&self) {
-        let of = |rounds: &Vec<Figures>| {
-            let relay = |figure: fn(&Turn) -> f64| median(rounds.iter().map(|round| figure(&round.relay)));
-            serde_json::json!({
+        let of = |rounds: &Vec<Round>| {
+            let limit = middle(rounds, |round| &round.limit);
+            let relay = middle(rounds, |round| &round.relay);
+            json!({
                 "ratio": ratio(rounds),
-                "rows_per_s": relay(|turn| turn.rows_per_s),
-                "limit_rows_per_s": median(rounds.iter().map(|round| round.limit.rows_per_s)),
-                "cpu_us": relay(|turn| turn.cpu_us),
-                "other_cpu_us": relay(|turn| turn.other_cpu_us),
-                "peak_mib": relay(|turn| turn.peak_mib),
+                "rows_per_s": relay.rows_per_s,
+                "cpu_us": relay.cpu_us(),
+                "relay_cpu_us": relay.sender_us,
+                "database_cpu_us": relay.database_us,
+                "receiver_cpu_us": relay.receiver_us,
+                "peak_mib": relay.peak_mib,
+                "wal_bytes_per_row": relay.wal_bytes,
+                "statements_per_row": relay.statements,
+                "last_tenth": relay.last_tenth,
+                "limit_rows_per_s": limit.rows_per_s,
+                "limit_cpu_us": limit.cpu_us(),
             })
         };
-        let all: BTreeMap<String, _> = self
-            .0
-            .iter()
-            .map(|(backend, rounds)| (format!("{backend:?}").to_lowercase(), of(rounds)))
-            .collect();
-        println!("{}", serde_json::json!(all));
+        let mut all = Map::new();
+        if let Some((_, rounds)) = self.0.first_key_value()
+            && let Value::Object(first) = of(rounds)
+        {
+            all.extend(first);
+        }
+        all.extend(
+            self.0
+                .iter()
+                .map(|(backend, rounds)| (backend.name().to_owned(), of(rounds))),
+        );
+        println!("{}", Value::Object(all));
+    }
+}
+
+fn line(name: &str, turn: &Turn, ratio: f64) {
+    let known =
+        |figure: Option<f64>, digits: usize| figure.map_or("-".to_owned(), |it| format!("{it:.digits$}"));
+    println!(
+        "{name:<9}{:>9.0} {ratio:>5.2} {:>8.1} {:>8.1} {:>8.1} {:>5.1} {:>7} {:>10} {:>9} {:>10.0}",
+        turn.rows_per_s,
+        turn.sender_us,
+        turn.database_us,
+        turn.receiver_us,
+        turn.cpu_us(),
+        known(turn.wal_bytes, 0),
+        known(turn.statements, 3),
+        known(turn.last_tenth, 2),
+        turn.peak_mib,
+    );
+}
+
+/// The median of each figure by itself.
+fn middle(rounds: &[Round], of_whom: fn(&Round) -> &Turn) -> Turn {
+    let turns = rounds.iter().map(of_whom);
+    let of = |figure: fn(&Turn) -> f64| median(turns.clone().map(figure));
+    let if_known = |figure: fn(&Turn) -> Option<f64>| {
+        let known = turns.clone().filter_map(figure);
+        known.clone().next().map(|_| median(known))
+    };
+    Turn {
+        rows_per_s: of(|turn| turn.rows_per_s),
+        sender_us: of(|turn| turn.sender_us),
+        database_us: of(|turn| turn.database_us),
+        receiver_us: of(|turn| turn.receiver_us),
+        peak_mib: of(|turn| turn.peak_mib),
+        wal_bytes: if_known(|turn| turn.wal_bytes),
+        statements: if_known(|turn| turn.statements),
+        last_tenth: if_known(|turn| turn.last_tenth),
     }
 }
 
 /// The median over the rounds of what the relay reached of that round's limit.
-fn ratio(rounds: &[Figures]) -> f64 {
-    median(
-        rounds
-            .iter()
-            .map(|round| round.relay.rows_per_s / round.limit.rows_per_s),
-    )
+fn ratio(rounds: &[Round]) -> f64 {
+    let shares = rounds
+        .iter()
+        .map(|round| round.relay.rows_per_s / round.limit.rows_per_s);
+    median(shares)
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// CPU time of a process and its children that have ended, by the kernel's clock ticks of 10 ms.
-fn cpu_of(process: &str) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let fields: Vec<u64> = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .skip(11)
-        .take(4)
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    Duration::from_millis(fields.iter().sum::<u64>() * 10)
-}
-
-/// The processes and the children that they have now.
-fn cpu_of_all(processes: &[u32]) -> Duration {
-    let children = every_process()
-        .filter(|process| parent_of(*process).is_some_and(|parent| processes.contains(&parent)));
-    children
-        .chain(processes.iter().copied())
-        .map(|process| cpu_of(&process.to_string()))
-        .sum()
-}
-
-fn every_process() -> impl Iterator<Item = u32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// The parent of a process, if it lives.
-pub(crate) fn parent_of(process: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
-}
-
-fn peak_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().nth(1))
-        .and_then(|kib| kib.parse().ok())
-        .unwrap_or(0)
+/// The middle one of some figures.
+pub(crate) fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,52 +1,37 @@
-//! The receiver: this program again, as a process of its own, which answers at once and counts keys.
+//! The receiver: a process of its own, which answers at once and counts keys.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
-
-use aftercommit::mock::receiver::{Detail, JournalOptions, ReceiverOptions, run};
+use aftercommit::mock::receiver::{Detail, JournalOptions, ReceiverOptions, parse_rules, run};
 use tokio_util::sync::CancellationToken;
 
+use super::child::{self, Orders};
+
 /// A running receiver.
-pub(crate) struct Process {
-    child: Child,
-    url: String,
+pub(crate) struct Receiver {
+    process: child::Process,
     client: reqwest::Client,
 }
 
-impl Process {
-    /// Starts one on a free port.
-    pub(crate) fn start() -> anyhow::Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg("--receiver")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        let stdout = child
-            .stdout
-            .take()
-            .ok_or_else(|| anyhow::anyhow!("the receiver has no output"))?;
-        BufReader::new(stdout).read_line(&mut line)?;
-        Ok(Self {
-            child,
-            url: line.trim().to_owned(),
-            client: super::bare::client()?,
-        })
+impl Receiver {
+    /// Starts one on a free port, which misbehaves by these rules: `hang`, `delay=2000`, or none.
+    pub(crate) fn start(faults: &str) -> anyhow::Result<Self> {
+        let process = child::Process::start(&["--receiver", "--faults", faults])?;
+        let client = super::bare::client()?;
+        Ok(Self { process, client })
     }
 
-    /// Where it listens.
+    /// Where it listens: `http://127.0.0.1:PORT/`.
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        self.process.said()
     }
 
     /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// How many keys it has seen.
     pub(crate) async fn unique_keys(&self) -> anyhow::Result<u64> {
-        let request = self.client.get(format!("{}effects", self.url)).build()?;
+        let request = self.client.get(format!("{}effects", self.url())).build()?;
         let counts: serde_json::Value =
             serde_json::from_slice(&super::bare::send(&self.client, request).await?.bytes().await?)?;
         counts["keys"]
@@ -55,39 +40,32 @@ impl Process {
     }
 
     /// Lets it forget what it has seen.
-    pub(crate) async fn reset(&mut self) -> anyhow::Result<()> {
-        let request = self.client.delete(format!("{}journal", self.url)).build()?;
+    pub(crate) async fn reset(&self) -> anyhow::Result<()> {
+        let request = self.client.delete(format!("{}journal", self.url())).build()?;
         super::bare::send(&self.client, request).await?;
         Ok(())
-    }
-
-    /// Ends it.
-    pub(crate) fn stop(mut self) {
-        let _already_gone = self.child.kill();
-        let _already_reaped = self.child.wait();
     }
 }
 
 /// What the process does.
-pub(crate) async fn serve() -> anyhow::Result<()> {
-    let journal = JournalOptions {
-        detail: Detail::Counts,
-        ..JournalOptions::default()
-    };
+pub(crate) async fn serve(faults: &str) -> anyhow::Result<()> {
     let options = ReceiverOptions {
-        journal,
+        journal: JournalOptions {
+            detail: Detail::Counts,
+            ..JournalOptions::default()
+        },
+        script: parse_rules(faults)?,
         ..ReceiverOptions::default()
     };
-    // Its standard input ends with the program that started it, however that ends.
-    let parent_is_gone = CancellationToken::new();
-    let gone = parent_is_gone.clone();
-    std::thread::spawn(move || {
-        let _nothing_comes = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        gone.cancel();
-    });
-    run(options, parent_is_gone, |address| {
-        println!("http://{address}/");
-    })
-    .await?;
+    let (stop, orders) = (CancellationToken::new(), Orders::listen());
+    let running = run(options, stop.clone(), |address| println!("http://{address}/"));
+    tokio::pin!(running);
+    tokio::select! {
+        ended = &mut running => ended?,
+        () = orders.end() => {
+            stop.cancel();
+            running.await?;
+        }
+    }
     Ok(())
 }

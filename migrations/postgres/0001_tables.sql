@@ -33,7 +33,9 @@ create table aftercommit.outbox (
     op text not null check (op in ('upsert', 'delete', 'event')),
     payload json not null,
     headers json,
-    created_at timestamptz not null default now()
+    created_at timestamptz not null default now(),
+    -- So that a read can be bounded by bytes without unpacking what it leaves out.
+    payload_bytes integer not null generated always as (octet_length(payload::text)) stored
 );
 create sequence aftercommit.outbox_id_seq as bigint owned by aftercommit.outbox.id;
 -- For "the newest row of a key", replays of older rows, and people who look for a row.

@@ -34,7 +34,7 @@ pub(crate) use self::args::{Args, Batch};
 pub use self::commits::Commits;
 pub use self::options::{DatabaseOptions, MissingFile, Pooler};
 pub(crate) use self::postgres::Postgres;
-pub(crate) use self::row::{Row, only};
+pub(crate) use self::row::{Column, Row, only};
 pub(crate) use self::sqlite::Sqlite;
 pub use self::statement::in_sqlite;
 pub(crate) use self::statement::{Statement, sql};
@@ -100,6 +100,30 @@ impl Database {
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
                 sqlite::rows(&mut connection, statement, &args).await
+            }
+        }
+    }
+
+    /// Runs one statement that reads, outside of a transaction, and hands each row to `take` as it comes: a large result
+    /// is not held whole, but behind a pooler.
+    pub(crate) async fn read_each(
+        &self,
+        statement: &'static Statement,
+        args: Args,
+        take: impl FnMut(&Row) -> Result<(), StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Postgres(postgres) if postgres.is_lent() => {
+                let rows = self.alone(statement, args).await?;
+                rows.iter().try_for_each(take)
+            }
+            Engine::Postgres(postgres) => {
+                let mut connection = postgres.pool.acquire().await?;
+                postgres::each_row(&mut connection, statement, &args, take).await
+            }
+            Engine::Sqlite(sqlite) => {
+                let mut connection = sqlite.readers.acquire().await?;
+                sqlite::each_row(&mut connection, statement, &args, take).await
             }
         }
     }

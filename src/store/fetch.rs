@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::database::{Args, Database, Row, sql};
+use super::database::{Args, Column, Database, Row, sql};
 use super::leases::of_shard;
 use super::{FetchLimits, Fetched, Owed, Shard, StoreError};
 use crate::core::decide::CancelRequest;
 use crate::core::row::{Op, OutboxRow, RowId};
+use crate::core::time::Timestamp;
 
 pub(super) async fn fetch(
     database: &Database,
@@ -17,34 +18,58 @@ pub(super) async fn fetch(
     after: i64,
     limits: FetchLimits,
 ) -> Result<Fetched, StoreError> {
-    let args = of_shard(shard).int(after);
-    let rows = database.read(sql!("fetch"), limited(args, limits)).await?;
-    let first = rows.first().ok_or_else(|| {
+    let args = limited(of_shard(shard).int(after), limits);
+    let (mut window, mut reading) = (None, Reading::default());
+    let mut behind = HashMap::new();
+    let take = |row: &Row| {
+        if window.is_none() {
+            window = Some(Window::of(row)?);
+        }
+        // Without a delivery there is still a row, with the rest of it null.
+        if row.opt_int::<i64>("outbox_id")?.is_some() {
+            let outbox_id = reading.take(row)?;
+            behind.extend(row.opt_int("behind")?.map(|older| (outbox_id, older)));
+        }
+        Ok(())
+    };
+    database.read_each(sql!("fetch"), args, take).await?;
+    let window = window.ok_or_else(|| {
         StoreError::Unexpected("a fetch brings at least the clock, this one brought nothing".to_owned())
     })?;
-    // Without a delivery there is still a row, with the rest of it null.
-    let brought = match first.opt_int::<i64>("outbox_id")? {
-        None => &[],
-        Some(_) => rows.as_slice(),
-    };
+    let owed = reading.ascending();
+    let cut = owed.len() < window.mine;
+    let last_seen = window.last_seen.unwrap_or(after);
     Ok(Fetched {
-        now: first.time("now")?,
-        paused: first.bool("paused")?,
-        upto: first.int("upto")?,
-        more: first.bool("more")?,
-        owed: brought.iter().map(owed).collect::<Result<_, _>>()?,
-        behind: behind(brought)?,
+        now: window.now,
+        paused: window.paused,
+        upto: owed.last().filter(|_| cut).map_or(last_seen, |last| last.row.id),
+        more: cut || window.seen >= limits.rows,
+        owed,
+        behind,
     })
 }
 
-fn behind(rows: &[Row]) -> Result<HashMap<i64, i64>, StoreError> {
-    let mut behind = HashMap::new();
-    for row in rows {
-        if let Some(older) = row.opt_int("behind")? {
-            behind.insert(row.int("outbox_id")?, older);
-        }
+/// What each row of a fetch says of all of it.
+struct Window {
+    now: Timestamp,
+    paused: bool,
+    /// How many deliveries the window holds, of any shard.
+    seen: u32,
+    last_seen: Option<i64>,
+    /// How many of them are of the shard.
+    mine: usize,
+}
+
+impl Window {
+    fn of(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            now: row.time("now")?,
+            paused: row.bool("paused")?,
+            seen: row.int("seen")?,
+            last_seen: row.opt_int("last_seen")?,
+            mine: row.int("mine")?,
+        })
     }
-    Ok(behind)
 }
 
 pub(super) async fn owed_ids(
@@ -73,8 +98,12 @@ pub(super) async fn load(
     limits: FetchLimits,
 ) -> Result<Vec<Owed>, StoreError> {
     let args = of_shard(shard).ints(ids);
-    let rows = database.read(sql!("load"), limited(args, limits)).await?;
-    rows.iter().map(owed).collect()
+    let mut reading = Reading::default();
+    let take = |row: &Row| reading.take(row).map(drop);
+    database
+        .read_each(sql!("load"), limited(args, limits), take)
+        .await?;
+    Ok(reading.ascending())
 }
 
 fn limited(args: Args, limits: FetchLimits) -> Args {
@@ -82,38 +111,123 @@ fn limited(args: Args, limits: FetchLimits) -> Args {
         .int(i64::try_from(limits.bytes).unwrap_or(i64::MAX))
 }
 
-fn owed(row: &Row) -> Result<Owed, StoreError> {
-    Ok(Owed {
-        row: outbox_row(row, row.int("outbox_id")?)?,
-        attempts: row.int("attempts")?,
-        excused: row.int("excused")?,
-        key_epoch: row.int("key_epoch")?,
-        due_at: row.time("due_at")?,
-        owed_at: row.time("owed_at")?,
-        unknown_since: row.opt_time("unknown_since")?,
-        cancel: cancel(row)?,
-        rendering: row.opt_int("rendering")?,
-    })
+/// Deliveries as they are read.
+#[derive(Default)]
+struct Reading {
+    columns: Option<OwedColumns>,
+    owed: Vec<Owed>,
 }
 
-/// The row of the outbox among the columns.
-pub(super) fn outbox_row(row: &Row, id: i64) -> Result<OutboxRow, StoreError> {
-    let op = row.text("op")?.parse::<Op>();
-    Ok(OutboxRow {
-        id,
-        row: RowId::new(row.text("topic")?, row.text("row_key")?),
-        row_version: row.opt_int("row_version")?,
-        generation: row.int("generation")?,
-        op: op.map_err(|unknown| StoreError::Unexpected(unknown.to_string()))?,
-        payload: row.text("payload")?.into(),
-        headers: row.opt_text("headers")?.map(Into::into),
-        created_at: row.time("created_at")?,
-    })
+impl Reading {
+    /// Returns the outbox id.
+    fn take(&mut self, row: &Row) -> Result<i64, StoreError> {
+        let columns = match &self.columns {
+            Some(columns) => columns,
+            None => self.columns.insert(OwedColumns::of(row)?),
+        };
+        let owed = columns.owed(row)?;
+        let outbox_id = owed.row.id;
+        self.owed.push(owed);
+        Ok(outbox_id)
+    }
+
+    /// They come in this order already; no statement has to promise it.
+    fn ascending(mut self) -> Vec<Owed> {
+        self.owed.sort_by_key(|owed| owed.row.id);
+        self.owed
+    }
+}
+
+/// Where the columns of a delivery stand: looked up by name once for a result, since that costs more than to read them.
+struct OwedColumns {
+    outbox_id: usize,
+    attempts: usize,
+    excused: usize,
+    key_epoch: usize,
+    due_at: usize,
+    owed_at: usize,
+    unknown_since: usize,
+    cancel_at: usize,
+    rendering: usize,
+    row: OutboxColumns,
+}
+
+impl OwedColumns {
+    fn of(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            outbox_id: row.place("outbox_id")?,
+            attempts: row.place("attempts")?,
+            excused: row.place("excused")?,
+            key_epoch: row.place("key_epoch")?,
+            due_at: row.place("due_at")?,
+            owed_at: row.place("owed_at")?,
+            unknown_since: row.place("unknown_since")?,
+            cancel_at: row.place("cancel_at")?,
+            rendering: row.place("rendering")?,
+            row: OutboxColumns::of(row)?,
+        })
+    }
+
+    fn owed(&self, row: &Row) -> Result<Owed, StoreError> {
+        Ok(Owed {
+            row: self.row.outbox_row(row, row.int(self.outbox_id)?)?,
+            attempts: row.int(self.attempts)?,
+            excused: row.int(self.excused)?,
+            key_epoch: row.int(self.key_epoch)?,
+            due_at: row.time(self.due_at)?,
+            owed_at: row.time(self.owed_at)?,
+            unknown_since: row.opt_time(self.unknown_since)?,
+            cancel: cancel(row, self.cancel_at)?,
+            rendering: row.opt_int(self.rendering)?,
+        })
+    }
+}
+
+/// Where the columns of a row of the outbox stand, but for its id.
+pub(super) struct OutboxColumns {
+    topic: usize,
+    row_key: usize,
+    row_version: usize,
+    generation: usize,
+    op: usize,
+    payload: usize,
+    headers: usize,
+    created_at: usize,
+}
+
+impl OutboxColumns {
+    pub(super) fn of(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            topic: row.place("topic")?,
+            row_key: row.place("row_key")?,
+            row_version: row.place("row_version")?,
+            generation: row.place("generation")?,
+            op: row.place("op")?,
+            payload: row.place("payload")?,
+            headers: row.place("headers")?,
+            created_at: row.place("created_at")?,
+        })
+    }
+
+    /// The row of the outbox among the columns.
+    pub(super) fn outbox_row(&self, row: &Row, id: i64) -> Result<OutboxRow, StoreError> {
+        let op = row.text(self.op)?.parse::<Op>();
+        Ok(OutboxRow {
+            id,
+            row: RowId::new(row.text(self.topic)?, row.text(self.row_key)?),
+            row_version: row.opt_int(self.row_version)?,
+            generation: row.int(self.generation)?,
+            op: op.map_err(|unknown| StoreError::Unexpected(unknown.to_string()))?,
+            payload: row.json(self.payload)?.into(),
+            headers: row.opt_json(self.headers)?.map(Into::into),
+            created_at: row.time(self.created_at)?,
+        })
+    }
 }
 
 /// Whether an operator asked to cancel the delivery of this row.
-pub(super) fn cancel(row: &Row) -> Result<CancelRequest, StoreError> {
-    Ok(match row.opt_time("cancel_at")? {
+pub(super) fn cancel(row: &Row, cancel_at: impl Column) -> Result<CancelRequest, StoreError> {
+    Ok(match row.opt_time(cancel_at)? {
         Some(_) => CancelRequest::Requested,
         None => CancelRequest::None,
     })

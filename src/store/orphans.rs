@@ -58,7 +58,7 @@ fn entry(row: &Row, outbox_id: i64) -> Result<OrphanEntry, StoreError> {
         excused: row.int("excused")?,
         owed_at: row.time("owed_at")?,
         unknown_since: row.opt_time("unknown_since")?,
-        cancel: cancel(row)?,
+        cancel: cancel(row, "cancel_at")?,
         rendering: row.opt_int("rendering")?,
     })
 }

@@ -8,7 +8,7 @@ use crate::core::key::{IdempotencyKey, KeyFacts, KeyVersion};
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Row, sql};
-use crate::store::fetch::outbox_row;
+use crate::store::fetch::OutboxColumns;
 use crate::store::{StoreError, settings};
 
 /// A delivery with all that is known of it.
@@ -75,7 +75,7 @@ impl AdminStore {
         let args = Args::new().int(id.outbox_id);
         let rows = self.database.read(sql!(shared "row_of"), args).await?;
         let row = rows.first().ok_or_else(unknown)?;
-        let row = outbox_row(row, row.int("id")?)?;
+        let row = OutboxColumns::of(row)?.outbox_row(row, row.int("id")?)?;
         let namespace = settings::namespace(&self.database).await?;
         let key = key(&namespace, &delivery, &row);
 

@@ -8,6 +8,7 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres as Driver};
 
@@ -89,6 +90,19 @@ pub(in crate::store) async fn rows(
         .fetch_all(connection)
         .await?;
     Ok(rows.into_iter().map(Row::Postgres).collect())
+}
+
+pub(super) async fn each_row(
+    connection: &mut PgConnection,
+    statement: &'static Statement,
+    args: &Args,
+    mut take: impl FnMut(&Row) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut rows = sqlx::query_with(statement.postgres(), args.postgres()?).fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        take(&Row::Postgres(row))?;
+    }
+    Ok(())
 }
 
 pub(super) async fn execute(

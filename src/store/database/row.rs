@@ -3,9 +3,11 @@
 //! Each accessor names the type that the store wants; a column that is missing or of another type is a bug in a
 //! statement, so it comes back as [`StoreError::Unexpected`].
 
+use std::fmt::Display;
+
 use sqlx::postgres::{PgRow, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteRow};
-use sqlx::{Decode, Row as _, Type, TypeInfo as _, ValueRef as _};
+use sqlx::{ColumnIndex, Decode, Row as _, Type, TypeInfo as _, ValueRef as _};
 
 use crate::core::time::Timestamp;
 use crate::store::error::StoreError;
@@ -16,17 +18,30 @@ pub(crate) enum Row {
     Sqlite(SqliteRow),
 }
 
+/// Which column: its name, or its place, which is cheaper and comes from [`Row::place`].
+pub(crate) trait Column: ColumnIndex<PgRow> + ColumnIndex<SqliteRow> + Copy + Display {}
+
+impl<T: ColumnIndex<PgRow> + ColumnIndex<SqliteRow> + Copy + Display> Column for T {}
+
 impl Row {
+    /// Where the column of this name stands, in every row of the same result.
+    pub(crate) fn place(&self, name: &str) -> Result<usize, StoreError> {
+        Ok(match self {
+            Self::Postgres(row) => name.index(row)?,
+            Self::Sqlite(row) => name.index(row)?,
+        })
+    }
+
     /// An integer of any width that fits `T`.
-    pub(crate) fn int<T: TryFrom<i64>>(&self, column: &str) -> Result<T, StoreError> {
+    pub(crate) fn int<T: TryFrom<i64>>(&self, column: impl Column) -> Result<T, StoreError> {
         self.opt_int(column)?.ok_or_else(|| null(column))
     }
 
     /// An integer or null.
-    pub(crate) fn opt_int<T: TryFrom<i64>>(&self, column: &str) -> Result<Option<T>, StoreError> {
+    pub(crate) fn opt_int<T: TryFrom<i64>>(&self, column: impl Column) -> Result<Option<T>, StoreError> {
         let value = match self {
-            Self::Postgres(row) => match row.try_get_raw(column)?.type_info().name() {
-                "INT4" => row.try_get::<Option<i32>, _>(column)?.map(i64::from),
+            Self::Postgres(row) => match &*row.try_get_raw(column)?.type_info() {
+                info if info.name() == "INT4" => row.try_get::<Option<i32>, _>(column)?.map(i64::from),
                 _ => row.try_get::<Option<i64>, _>(column)?,
             },
             Self::Sqlite(row) => row.try_get(column)?,
@@ -39,36 +54,57 @@ impl Row {
     }
 
     /// A text.
-    pub(crate) fn text(&self, column: &str) -> Result<&str, StoreError> {
+    pub(crate) fn text(&self, column: impl Column) -> Result<&str, StoreError> {
         self.get(column)
     }
 
     /// A text or null.
-    pub(crate) fn opt_text(&self, column: &str) -> Result<Option<&str>, StoreError> {
+    pub(crate) fn opt_text(&self, column: impl Column) -> Result<Option<&str>, StoreError> {
         self.get(column)
     }
 
+    /// JSON, as it was written.
+    pub(crate) fn json(&self, column: impl Column) -> Result<&str, StoreError> {
+        self.opt_json(column)?.ok_or_else(|| null(column))
+    }
+
+    /// JSON as it was written, or null.
+    pub(crate) fn opt_json(&self, column: impl Column) -> Result<Option<&str>, StoreError> {
+        match self {
+            Self::Postgres(row) => {
+                let value = row.try_get_raw(column)?;
+                if value.is_null() {
+                    return Ok(None);
+                }
+                let text = value.as_str();
+                text.map(Some)
+                    .map_err(|error| StoreError::Unexpected(format!("the column `{column}`: {error}")))
+            }
+            Self::Sqlite(row) => Ok(row.try_get(column)?),
+        }
+    }
+
     /// A time.
-    pub(crate) fn time(&self, column: &str) -> Result<Timestamp, StoreError> {
+    pub(crate) fn time(&self, column: impl Column) -> Result<Timestamp, StoreError> {
         self.get(column)
     }
 
     /// A time or null.
-    pub(crate) fn opt_time(&self, column: &str) -> Result<Option<Timestamp>, StoreError> {
+    pub(crate) fn opt_time(&self, column: impl Column) -> Result<Option<Timestamp>, StoreError> {
         self.get(column)
     }
 
     /// A truth value.
-    pub(crate) fn bool(&self, column: &str) -> Result<bool, StoreError> {
+    pub(crate) fn bool(&self, column: impl Column) -> Result<bool, StoreError> {
         self.get(column)
     }
 
     /// Bytes or null.
-    pub(crate) fn opt_bytes(&self, column: &str) -> Result<Option<&[u8]>, StoreError> {
+    pub(crate) fn opt_bytes(&self, column: impl Column) -> Result<Option<&[u8]>, StoreError> {
         self.get(column)
     }
 
-    fn get<'r, T>(&'r self, column: &str) -> Result<T, StoreError>
+    fn get<'r, T>(&'r self, column: impl Column) -> Result<T, StoreError>
     where
         T: Decode<'r, Postgres> + Type<Postgres> + Decode<'r, Sqlite> + Type<Sqlite>,
     {
@@ -86,6 +122,6 @@ pub(crate) fn only(rows: Vec<Row>) -> Result<Row, StoreError> {
         .ok_or_else(|| StoreError::Unexpected("a statement that always brings a row brought none".to_owned()))
 }
 
-fn null(column: &str) -> StoreError {
+fn null(column: impl Column) -> StoreError {
     StoreError::Unexpected(format!("the column `{column}` is null"))
 }

@@ -3,6 +3,7 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
@@ -67,6 +68,19 @@ pub(super) fn open(url: &str, options: &DatabaseOptions) -> Result<Sqlite, Store
         readers: pool(options.max_connections, options).connect_lazy_with(reading.clone()),
         watcher: pool(1, options).connect_lazy_with(reading),
     })
+}
+
+pub(super) async fn each_row(
+    connection: &mut SqliteConnection,
+    statement: &'static Statement,
+    args: &Args,
+    mut take: impl FnMut(&Row) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut rows = sqlx::query_with(statement.sqlite(), args.sqlite()?).fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        take(&Row::Sqlite(row))?;
+    }
+    Ok(())
 }
 
 pub(in crate::store) async fn rows(

@@ -13,40 +13,35 @@ seen as materialized (
 ),
 measured as materialized (
     select
-        id,
-        sum(octet_length(payload)) over (order by id) as bytes,
-        row_number() over (order by id) as place
+        id, octet_length(payload) as payload_bytes,
+        sum(octet_length(payload)) over (order by id rows unbounded preceding) as bytes
     from seen
     cross join outbox on outbox.id = seen.outbox_id
     where seen.slot % $3 = $2
 ),
-brought as materialized (
-    select id from measured where bytes <= $6 or place = 1
-),
-reach as (
-    select
-        (select count(*) from brought) < (select count(*) from measured) as cut,
-        (select max(id) from brought) as last_brought,
-        (select max(outbox_id) from seen) as last_seen,
-        (select count(*) from seen) as seen
+reach as materialized (
+    select count(*) as seen, max(outbox_id) as last_seen, count(*) filter (where slot % $3 = $2) as mine from seen
 )
 select
-    now() as now, state.paused,
-    case when reach.cut then reach.last_brought else coalesce(reach.last_seen, $4) end as upto,
-    reach.cut or reach.seen >= $5 as more,
+    now() as now, state.paused, reach.seen, reach.last_seen, reach.mine,
     seen.outbox_id, seen.attempts, seen.excused, seen.key_epoch, seen.due_at, seen.owed_at, seen.unknown_since,
     seen.cancel_at, seen.rendering,
     outbox.topic, outbox.row_key, outbox.row_version, outbox.generation, outbox.op, outbox.payload, outbox.headers,
     outbox.created_at,
-    (
+    -- See the same on PostgreSQL.
+    case when outbox.op = 'event' or outbox.generation > 1 then (
         select older.outbox_id from owed as older
         where older.destination in ($1, '') and older.outbox_id = (
             select max(before.id) from outbox as before
             where before.topic = outbox.topic and before.row_key = outbox.row_key and before.id < outbox.id
         )
         limit 1
-    ) as behind
+    ) end as behind
 from state
 cross join reach
-left join (brought cross join seen on seen.outbox_id = brought.id cross join outbox on outbox.id = brought.id) on true
+left join (
+    measured
+    cross join seen on seen.outbox_id = measured.id
+    cross join outbox on outbox.id = measured.id
+) on bytes <= $6 or bytes = payload_bytes
 order by seen.outbox_id
