@@ -28,6 +28,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_util::task::TaskTracker;
 
+use self::postgres::Prepared;
 use super::error::StoreError;
 
 pub(crate) use self::args::{Args, Batch};
@@ -95,7 +96,7 @@ impl Database {
             Engine::Postgres(postgres) if postgres.is_lent() => self.alone(statement, args).await,
             Engine::Postgres(postgres) => {
                 let mut connection = postgres.pool.acquire().await?;
-                postgres::rows(&mut connection, statement, &args).await
+                postgres::rows(&mut connection, statement, &args, Prepared::Kept).await
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -142,7 +143,7 @@ impl Database {
                 let pool = postgres.pool.clone();
                 self.in_a_task(async move {
                     let mut connection = pool.acquire().await?;
-                    postgres::rows(&mut connection, statement, &args).await
+                    postgres::rows(&mut connection, statement, &args, Prepared::Kept).await
                 })
                 .await
             }

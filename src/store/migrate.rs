@@ -54,6 +54,8 @@ impl Database {
                         .await?;
                     migrate_postgres(&mut transaction).await?;
                     crate::crash_point!("in_migration");
+                    // The driver names what it prepares, and a pooler lends the session to others next.
+                    sqlx::raw_sql("deallocate all").execute(&mut *transaction).await?;
                     transaction.commit().await?;
                     Ok(connection.close().await?)
                 })

@@ -7,7 +7,8 @@ use sqlx::postgres::{PgConnection, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::StoreError;
-use super::database::{Args, Batch, Row, Statement, Transaction, only, postgres, sql, sqlite};
+use super::database::postgres::{self, Prepared};
+use super::database::{Args, Batch, Row, Statement, Transaction, only, sql, sqlite};
 use crate::core::row::NewRow;
 
 /// Rows that travel in one statement at most.
@@ -62,10 +63,11 @@ pub struct Enqueued {
 
 /// A connection to either database; a transaction of sqlx, or a connection, turns into one.
 #[derive(Debug)]
-pub enum OutboxConnection<'c> {
-    /// To PostgreSQL.
-    Postgres(&'c mut PgConnection),
-    /// To SQLite.
+pub struct OutboxConnection<'c>(Inner<'c>);
+
+#[derive(Debug)]
+enum Inner<'c> {
+    Postgres(&'c mut PgConnection, Prepared),
     Sqlite(&'c mut SqliteConnection),
 }
 
@@ -118,43 +120,45 @@ impl Outbox {
 
 impl OutboxConnection<'_> {
     async fn rows(&mut self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
-        match self {
-            Self::Postgres(connection) => postgres::rows(connection, statement, &args).await,
-            Self::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
+        match &mut self.0 {
+            Inner::Postgres(connection, prepared) => {
+                postgres::rows(connection, statement, &args, *prepared).await
+            }
+            Inner::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
         }
     }
 }
 
 impl<'c> From<&'c mut PgConnection> for OutboxConnection<'c> {
     fn from(connection: &'c mut PgConnection) -> Self {
-        Self::Postgres(connection)
+        Self(Inner::Postgres(connection, Prepared::Kept))
     }
 }
 
 impl<'c> From<&'c mut SqliteConnection> for OutboxConnection<'c> {
     fn from(connection: &'c mut SqliteConnection) -> Self {
-        Self::Sqlite(connection)
+        Self(Inner::Sqlite(connection))
     }
 }
 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Postgres>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Postgres>) -> Self {
-        Self::Postgres(transaction)
+        Self(Inner::Postgres(transaction, Prepared::Kept))
     }
 }
 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Sqlite>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Sqlite>) -> Self {
-        Self::Sqlite(transaction)
+        Self(Inner::Sqlite(transaction))
     }
 }
 
 impl<'c> From<&'c mut Transaction> for OutboxConnection<'c> {
     fn from(transaction: &'c mut Transaction) -> Self {
-        match transaction {
-            Transaction::Postgres(transaction) => Self::Postgres(transaction),
-            Transaction::Sqlite(transaction) => Self::Sqlite(transaction),
-        }
+        Self(match transaction {
+            Transaction::Postgres(transaction, prepared) => Inner::Postgres(transaction, *prepared),
+            Transaction::Sqlite(transaction) => Inner::Sqlite(transaction),
+        })
     }
 }
 

@@ -23,6 +23,15 @@ const SESSION: &str = include_str!("../sql/postgres/session.sql");
 /// It begins first because a lone `rollback` outside of a transaction is a warning in the server's log, each time.
 const CLEAN: &str = "begin; rollback";
 
+/// What becomes of a prepared statement after its use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prepared {
+    /// It stays in the session, for the next time.
+    Kept,
+    /// It has no name and leaves nothing behind: another gets the session next.
+    Once,
+}
+
 /// The connections to one database.
 #[derive(Debug, Clone)]
 pub(crate) struct Postgres {
@@ -61,8 +70,7 @@ impl Postgres {
                 }
             }
             Pooler::Transaction => Self {
-                // A capacity of none: a prepared statement would stay behind in a session that another gets next.
-                pool: pool.connect_lazy_with(connect.statement_cache_capacity(0)),
+                pool: pool.connect_lazy_with(connect),
                 begin: Some(format!("begin; {}", told(options, Lasting::Transaction)).into()),
             },
         })
@@ -71,6 +79,15 @@ impl Postgres {
     /// Whether a session lasts no longer than a transaction.
     pub(crate) fn is_lent(&self) -> bool {
         self.begin.is_some()
+    }
+
+    /// What becomes of a statement that is prepared in a transaction.
+    pub(super) fn prepared(&self) -> Prepared {
+        if self.is_lent() {
+            Prepared::Once
+        } else {
+            Prepared::Kept
+        }
     }
 
     pub(super) async fn begin(&self) -> Result<sqlx::Transaction<'static, Driver>, StoreError> {
@@ -85,8 +102,10 @@ pub(in crate::store) async fn rows(
     connection: &mut PgConnection,
     statement: &'static Statement,
     args: &Args,
+    prepared: Prepared,
 ) -> Result<Vec<Row>, StoreError> {
     let rows = sqlx::query_with(statement.postgres(), args.postgres()?)
+        .persistent(prepared == Prepared::Kept)
         .fetch_all(connection)
         .await?;
     Ok(rows.into_iter().map(Row::Postgres).collect())
@@ -109,8 +128,10 @@ pub(super) async fn execute(
     connection: &mut PgConnection,
     statement: &'static Statement,
     args: &Args,
+    prepared: Prepared,
 ) -> Result<u64, StoreError> {
     let done = sqlx::query_with(statement.postgres(), args.postgres()?)
+        .persistent(prepared == Prepared::Kept)
         .execute(connection)
         .await?;
     Ok(done.rows_affected())
