@@ -31,6 +31,9 @@ use latency::figures::{Round, Summary};
 use latency::place::Backend;
 use latency::turns;
 
+/// Synced to disk, otherwise as a default installation.
+const SYNCED: &str = "fsync = on\nfull_page_writes = on\nshared_buffers = 256MB\nmax_wal_size = 4GB\n";
+
 /// What the command line asks for.
 #[derive(Debug, clap::Parser)]
 pub(crate) struct Options {
@@ -52,6 +55,9 @@ pub(crate) struct Options {
     /// `postgres`, `sqlite`, or both if absent.
     #[arg(long)]
     pub(crate) backend: Option<Backend>,
+    /// Lines of `postgresql.conf`: with `fsync = off` the disk has no part in it.
+    #[arg(long, default_value = SYNCED)]
+    pub(crate) settings: String,
     /// One JSON object in place of the table.
     #[arg(long)]
     pub(crate) json: bool,

@@ -17,14 +17,11 @@ use crate::postgres::Server;
 /// Which database it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Backend {
-    /// A server of its own, which syncs each commit to disk.
+    /// A server of its own.
     Postgres,
     /// A file in a temporary directory.
     Sqlite,
 }
-
-/// Synced to disk, otherwise as a default installation.
-const SETTINGS: &str = "fsync = on\nfull_page_writes = on\nshared_buffers = 256MB\nmax_wal_size = 4GB\n";
 
 /// A database and a relay on it.
 pub(crate) struct Place {
@@ -40,10 +37,15 @@ pub(crate) struct Place {
 
 impl Place {
     /// Starts all of it; what is committed goes to `receiver`.
-    pub(crate) async fn start(backend: Backend, wakeup: WakeupMode, receiver: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn start(
+        backend: Backend,
+        settings: &str,
+        wakeup: WakeupMode,
+        receiver: &str,
+    ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         let server = match backend {
-            Backend::Postgres => Some(Server::own_with(SETTINGS).await),
+            Backend::Postgres => Some(Server::own_with(settings).await),
             Backend::Sqlite => None,
         };
         let url = match &server {

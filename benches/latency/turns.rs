@@ -18,7 +18,7 @@ const WARM_UP: u32 = 100;
 /// Commits rows at a pace, and sees when they arrive.
 pub(crate) async fn arrivals(backend: Backend, options: &Options) -> anyhow::Result<Arrivals> {
     let receiver = Receiver::start().await?;
-    let place = Place::start(backend, WakeupMode::Notify, receiver.url()).await?;
+    let place = Place::start(backend, &options.settings, WakeupMode::Notify, receiver.url()).await?;
     let rows = options.rate * options.seconds / options.producers + WARM_UP;
     let every = Duration::from_secs(1) * options.producers / options.rate;
     let mut producing = JoinSet::new();
@@ -49,7 +49,7 @@ pub(crate) async fn arrivals(backend: Backend, options: &Options) -> anyhow::Res
 /// Lets a relay have nothing to do.
 pub(crate) async fn idle(backend: Backend, options: &Options) -> anyhow::Result<Idle> {
     let receiver = Receiver::start().await?;
-    let place = Place::start(backend, WakeupMode::Notify, receiver.url()).await?;
+    let place = Place::start(backend, &options.settings, WakeupMode::Notify, receiver.url()).await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let time = Duration::from_secs(options.seconds.into());
     let of_server = || place.server.map(cpu::of_children).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(crate) async fn idle(backend: Backend, options: &Options) -> anyhow::Result<
 /// Lets a crowd commit as fast as it can beside a relay; says how many commits a second it reached.
 pub(crate) async fn crowd(options: &Options, wakeup: WakeupMode) -> anyhow::Result<f64> {
     let receiver = Receiver::start().await?;
-    let place = Place::start(Backend::Postgres, wakeup, receiver.url()).await?;
+    let place = Place::start(Backend::Postgres, &options.settings, wakeup, receiver.url()).await?;
     let mut crowd = Vec::new();
     for _ in 0..options.crowd {
         crowd.push(Producer::at(&place).await?);
