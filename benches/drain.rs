@@ -13,38 +13,21 @@
 //! requests, attempts on record before they are sent, an attempt row each, fences; the database syncs each commit to
 //! disk. The loop has one thread. CPU and log are counted until the last outcome is settled.
 
-/// As in the program itself.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-#[path = "../tests/it/postgres/mod.rs"]
+#[path = "drain/mod.rs"]
 #[expect(
     dead_code,
     unused_imports,
-    reason = "the tests use what this benchmark does not"
+    reason = "other benchmarks use what this one does not"
 )]
-mod postgres;
-
-mod drain {
-    pub(crate) mod bare;
-    pub(crate) mod base;
-    pub(crate) mod child;
-    pub(crate) mod fetch;
-    pub(crate) mod figures;
-    pub(crate) mod meter;
-    pub(crate) mod receiver;
-    pub(crate) mod relay;
-    pub(crate) mod relayed;
-}
-
-use std::path::PathBuf;
+mod drain;
 
 use drain::base::{Backend, Rows};
-use drain::figures::{Round, Summary};
-use drain::receiver::{self, Receiver};
+use drain::figures::Summary;
+use drain::meter::Turn;
+use drain::receiver::Receiver;
 use drain::relayed::{Holder, Work};
-use drain::{bare, fetch, relay, relayed};
-use tokio::runtime;
+use drain::role::{self, Role};
+use drain::{bare, fetch, relayed};
 
 /// What the command line asks for.
 #[derive(Debug, clap::Parser)]
@@ -83,36 +66,13 @@ struct Options {
     /// One JSON object in place of the table.
     #[arg(long)]
     json: bool,
-    /// Be the receiver (how this program starts its own).
-    #[arg(long, hide = true)]
-    receiver: bool,
-    /// How the receiver misbehaves.
-    #[arg(long, hide = true, default_value = "")]
-    faults: String,
-    /// Be the relay, with this configuration.
-    #[arg(long, hide = true)]
-    relay: Option<PathBuf>,
-    /// Cargo passes it.
-    #[arg(long, hide = true)]
-    bench: bool,
+    #[command(flatten)]
+    role: Role,
 }
 
 fn main() -> anyhow::Result<()> {
     let options = <Options as clap::Parser>::parse();
-    let filter = tracing_subscriber::EnvFilter::from_env("AFTERCOMMIT_LOG");
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
-    if options.receiver {
-        let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
-        return one_thread.block_on(receiver::serve(&options.faults));
-    }
-    if let Some(config) = &options.relay {
-        return aftercommit::cli::runtime()?.block_on(relay::serve(config));
-    }
-    let one_thread = runtime::Builder::new_current_thread().enable_all().build()?;
-    one_thread.block_on(measure(&options))
+    role::play(&options.role, measure(&options))
 }
 
 async fn measure(options: &Options) -> anyhow::Result<()> {
@@ -130,7 +90,8 @@ async fn measure(options: &Options) -> anyhow::Result<()> {
     let mut summary = Summary::default();
     for backend in backends {
         for _ in 0..options.rounds {
-            summary.add(backend, round(options, backend).await?);
+            let (limit, relay) = round(options, backend).await?;
+            summary.add(backend, limit, relay);
         }
     }
     if options.json {
@@ -141,7 +102,8 @@ async fn measure(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn round(options: &Options, backend: Backend) -> anyhow::Result<Round> {
+/// A turn of the loop, and one of the relay.
+async fn round(options: &Options, backend: Backend) -> anyhow::Result<(Turn, Turn)> {
     let receiver = Receiver::start("")?;
     let limit = bare::run(&receiver, options.rows, options.bytes, options.concurrency).await?;
     receiver.reset().await?;
@@ -165,5 +127,5 @@ async fn round(options: &Options, backend: Backend) -> anyhow::Result<Round> {
             .collect(),
     };
     let relay = relayed::run(&work, &receiver).await?;
-    Ok(Round { limit, relay })
+    Ok((limit, relay))
 }

@@ -268,7 +268,7 @@ fn files(endings: &[&str]) -> Vec<SourceFile> {
         for entry in fs::read_dir(&folder).expect("the project can be read").flatten() {
             let path: PathBuf = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            if ["target", ".git"].contains(&name.as_str()) {
+            if ["target", ".git", "node_modules"].contains(&name.as_str()) {
                 continue;
             }
             if path.is_dir() {

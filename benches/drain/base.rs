@@ -10,7 +10,7 @@ use secrecy::SecretString;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
 use super::meter;
-use crate::postgres::Server;
+use super::postgres::Server;
 
 /// Which database the rows wait in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -141,7 +141,7 @@ impl Base {
         Ok(path)
     }
 
-    /// Commits rows of a topic, as a pipeline does, and says how far it is where there are many.
+    /// Lets rows of a topic wait, and says how far it is where there are many.
     pub(crate) async fn fill(&self, topic: &str, rows: Rows) -> anyhow::Result<()> {
         let end = rows.from + rows.count;
         let mut from = rows.from;
@@ -153,11 +153,22 @@ impl Base {
             }
             from = to;
         }
+        self.come_to_rest().await
+    }
+
+    /// Does what PostgreSQL would otherwise do later, in the middle of the drain.
+    pub(crate) async fn come_to_rest(&self) -> anyhow::Result<()> {
         if self.server.is_some() {
             self.execute("vacuum analyze").await?;
             self.execute("checkpoint").await?;
         }
         Ok(())
+    }
+
+    /// Commits rows of a topic, as a pipeline does, in one transaction.
+    pub(crate) async fn commit(&self, topic: &str, rows: Rows) -> anyhow::Result<()> {
+        let to = rows.from + rows.count;
+        self.execute(&self.insert(topic, rows, rows.from, to)).await
     }
 
     /// Rows `from` to before `to`; the large ones stand at even distances.
@@ -253,14 +264,10 @@ impl Base {
         Ok(Some(Counters { wal, statements }))
     }
 
-    /// Waits until the relay has nothing on record that is not settled.
-    pub(crate) async fn settled(&self) -> anyhow::Result<()> {
-        let in_flight = match self.server {
-            Some(_) => "select exists (select from aftercommit.dispatch)",
-            None => "select exists (select 1 from dispatch)",
-        };
+    /// Waits until a query for what the sender has still open finds nothing.
+    pub(crate) async fn settled(&self, open: &'static str) -> anyhow::Result<()> {
         let mut looks = tokio::time::interval(Duration::from_millis(5));
-        while self.answer::<bool>(in_flight).await? {
+        while self.answer::<bool>(open).await? {
             looks.tick().await;
         }
         Ok(())

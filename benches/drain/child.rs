@@ -1,4 +1,4 @@
-//! This program again, as a process of its own, so that its CPU and memory are counted apart. It ends with its parent.
+//! Processes of the benchmark, apart so that CPU and memory are counted apart. They end with the one that started them.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,18 +13,19 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts this program with other arguments and waits until it says its first line.
-    pub(crate) fn start(arguments: &[&str]) -> anyhow::Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+    /// Starts this program again, as something else.
+    pub(crate) fn again(arguments: &[&str]) -> anyhow::Result<Self> {
+        Self::start(Command::new(std::env::current_exe()?).args(arguments))
+    }
+
+    /// Starts a program and waits until it says its first line.
+    pub(crate) fn start(command: &mut Command) -> anyhow::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut said = String::new();
         if let Some(output) = child.stdout.take() {
             BufReader::new(output).read_line(&mut said)?;
         }
-        anyhow::ensure!(!said.is_empty(), "the process {arguments:?} did not start");
+        anyhow::ensure!(!said.is_empty(), "{command:?} did not start");
         Ok(Self {
             orders: child.stdin.take(),
             child,
@@ -42,7 +43,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Lets it begin, if it waits in [`Orders::begin`].
+    /// Lets it begin, if it waits for that as [`Orders::begin`] does.
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
         if let Some(orders) = &mut self.orders {
             orders.write_all(b"begin\n")?;

@@ -34,6 +34,8 @@ pub(crate) struct Turn {
     pub(crate) statements: Option<f64>,
     /// The speed of the last tenth of the rows as a share of that of the first tenth.
     pub(crate) last_tenth: Option<f64>,
+    /// The same of the CPU a row, which other programs on the machine disturb less.
+    pub(crate) last_tenth_cpu: Option<f64>,
 }
 
 impl Turn {
@@ -69,6 +71,12 @@ impl Meter {
     /// How long it has been running.
     pub(crate) fn elapsed(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// CPU of all three since the start.
+    pub(crate) fn cpu(&self) -> Duration {
+        let all = |cpu: [Duration; 3]| cpu.iter().sum::<Duration>();
+        all(self.parties.cpu()).saturating_sub(all(self.cpu))
     }
 
     /// Ends the turn, in which all `rows` had arrived after `took`.

@@ -12,9 +12,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Starts one on a free port, which misbehaves by these rules: `hang`, `delay=2000`, or none.
+    /// Starts one on a free port, which misbehaves by these rules: `hang`, `delay=2s`, or none.
     pub(crate) fn start(faults: &str) -> anyhow::Result<Self> {
-        let process = child::Process::start(&["--receiver", "--faults", faults])?;
+        let process = child::Process::again(&["--receiver", "--faults", faults])?;
         let client = super::bare::client()?;
         Ok(Self { process, client })
     }

@@ -7,9 +7,9 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use super::base::{Backend, Base, Rows};
 use super::child::Process;
 use super::meter::{Meter, Parties, Turn};
+use super::postgres::TestDatabase;
 use super::receiver::Receiver;
 use super::relay::{Hook, config};
-use crate::postgres::TestDatabase;
 
 /// Who holds something open while the relay drains, on PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,58 +44,117 @@ pub(crate) async fn run(work: &Work, receiver: &Receiver) -> anyhow::Result<Turn
         held.push(holder.open(&base).await?);
     }
 
-    let mut relay = Process::start(&["--relay", &config.display().to_string()])?;
+    let relay = Process::again(&["--relay", &config.display().to_string()])?;
+    drain(&base, receiver, relay, work.rows.count, work.backend.in_flight()).await
+}
+
+/// Lets a sender send the rows that wait, and measures it until the query `open` says that nothing is open any more.
+pub(crate) async fn drain(
+    base: &Base,
+    receiver: &Receiver,
+    mut sender: Process,
+    rows: u64,
+    open: &'static str,
+) -> anyhow::Result<Turn> {
     let parties = Parties {
-        sender: relay.id(),
+        sender: sender.id(),
         database: base.postmaster().await?,
         receiver: receiver.id(),
     };
-    let meter = Meter::start(parties, Some(&base)).await?;
-    relay.begin()?;
-    let mut arrivals = Arrivals::default();
+    let meter = Meter::start(parties, Some(base)).await?;
+    sender.begin()?;
+    let mut tenths = Tenths::of(rows);
     let mut looks = tokio::time::interval(Duration::from_millis(20));
-    while arrivals.last() < work.rows.count {
+    loop {
         looks.tick().await;
-        arrivals.note(meter.elapsed(), receiver.unique_keys().await?);
+        let arrived = receiver.unique_keys().await?;
+        tenths.note(arrived, &meter);
+        if arrived >= rows {
+            break;
+        }
     }
     let took = meter.elapsed();
-    base.settled().await?;
-    let mut turn = meter.stop(work.rows.count, took, Some(&base)).await?;
-    turn.last_tenth = arrivals.last_tenth();
-    relay.stop()?;
+    base.settled(open).await?;
+    let mut turn = meter.stop(rows, took, Some(base)).await?;
+    (turn.last_tenth, turn.last_tenth_cpu) = tenths.compare().unzip();
+    sender.stop()?;
     Ok(turn)
 }
 
-/// How many rows had arrived, and when.
-#[derive(Debug, Default)]
-struct Arrivals(Vec<(Duration, u64)>);
+impl Backend {
+    /// Whether the relay has something on record that is not settled.
+    pub(crate) fn in_flight(self) -> &'static str {
+        match self {
+            Self::Postgres => "select exists (select from aftercommit.dispatch)",
+            Self::Sqlite => "select exists (select 1 from dispatch)",
+        }
+    }
+}
 
-impl Arrivals {
-    fn note(&mut self, at: Duration, rows: u64) {
-        self.0.push((at, rows));
+/// The first and the last tenth of a drain; the first begins with the first arrival.
+struct Tenths {
+    rows: u64,
+    passed: Vec<Passed>,
+}
+
+/// The state of a drain as it passed an end of a tenth.
+struct Passed {
+    arrived: u64,
+    at: Duration,
+    cpu: Duration,
+}
+
+impl Tenths {
+    fn of(rows: u64) -> Self {
+        let passed = Vec::new();
+        Self { rows, passed }
     }
 
-    fn last(&self) -> u64 {
-        self.0.last().map_or(0, |(_, rows)| *rows)
+    fn note(&mut self, arrived: u64, meter: &Meter) {
+        let tenth = self.rows / 10;
+        let ends = [1, tenth, self.rows - tenth, self.rows];
+        let seen = |end: &u64| arrived >= *end;
+        while ends.get(self.passed.len()).is_some_and(seen) {
+            self.passed.push(Passed {
+                arrived,
+                at: meter.elapsed(),
+                cpu: meter.cpu(),
+            });
+        }
     }
 
-    /// The speed of the last tenth as a share of that of the first, which begins with the first arrival.
-    fn last_tenth(&self) -> Option<f64> {
-        let rows = self.last();
-        let when = |wanted: u64| self.0.iter().find(|(_, seen)| *seen >= wanted).map(|(at, _)| *at);
-        let took = |from: u64, to: u64| Some(when(to)?.saturating_sub(when(from)?).as_secs_f64());
-        Some(took(1, rows / 10)? / took(rows - rows / 10, rows)?)
+    /// Speed and CPU a row of the last tenth, each as a share of the first's. Of few rows they would say nothing.
+    fn compare(&self) -> Option<(f64, f64)> {
+        let [start, first, last, end] = &*self.passed else {
+            return None;
+        };
+        if self.rows < 100_000 {
+            return None;
+        }
+        let (a, b) = (first.since(start), end.since(last));
+        Some((a.0 / b.0, b.1 / a.1))
+    }
+}
+
+impl Passed {
+    /// Time and CPU a row.
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    fn since(&self, earlier: &Self) -> (f64, f64) {
+        let rows = (self.arrived - earlier.arrived) as f64;
+        let a_row = |now: Duration, then: Duration| now.saturating_sub(then).as_secs_f64() / rows;
+        (a_row(self.at, earlier.at), a_row(self.cpu, earlier.cpu))
     }
 }
 
 /// Held until it is dropped.
-struct Held {
+pub(crate) struct Held {
     _connection: PgConnection,
     _other: Option<TestDatabase>,
 }
 
 impl Holder {
-    async fn open(self, base: &Base) -> anyhow::Result<Held> {
+    /// Begins.
+    pub(crate) async fn open(self, base: &Base) -> anyhow::Result<Held> {
         let server = base
             .server()
             .ok_or_else(|| anyhow::anyhow!("only PostgreSQL knows snapshots and other databases"))?;

@@ -10,6 +10,7 @@
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -30,6 +31,9 @@ use crate::relay::{Destinations, Relay, assemble};
 use crate::store::admin::AdminStore;
 use crate::store::{MissingFile, RelayId, SqlStore, Store};
 use crate::telemetry;
+
+/// What a shutdown keeps of its grace time to close the connections to the database in.
+const CLOSING: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args)]
 pub(super) struct Run {
@@ -219,11 +223,12 @@ impl Daemon {
         let abort = self.relay.abort_token();
         let (relay, admin, store) = (self.relay, self.admin, self.store);
         let orderly = async move {
-            relay.shutdown(grace).await?;
+            relay.shutdown(grace.saturating_sub(CLOSING)).await?;
             if let Some(admin) = admin {
                 admin.shutdown().await?;
             }
-            store.database().close().await;
+            // A database that does not answer is not waited for: what was committed is, and the rest is rolled back.
+            let _ = tokio::time::timeout(CLOSING, store.database().close()).await;
             anyhow::Ok(Exit::Done)
         };
         tokio::pin!(orderly);

@@ -3,6 +3,7 @@
 //! The one place that joins them, for the daemon, the demo, tests and benchmarks. Nothing is started here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -22,12 +23,16 @@ pub struct AssembleError {
     pub source: WebhookError,
 }
 
+/// How much longer than a statement may run its answer is waited for.
+const TO_BE_HEARD: Duration = Duration::from_secs(5);
+
 /// How the database is reached.
 pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
     DatabaseOptions {
         max_connections: config.max_connections,
         statement_timeout: config.statement_timeout,
         pooler: config.pooler,
+        answer_timeout: config.statement_timeout + TO_BE_HEARD,
         ..DatabaseOptions::default()
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! Every relay works out the same shares from the same rows, by its rank among those that live; nobody talks to anybody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::store::{LeaseRow, RelayId, Shard};
 
 /// What a relay should do about its leases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// Shards that nobody holds, and that are this relay's to take.
+    /// How many further shards are this relay's to take.
+    pub room: usize,
+    /// Shards that nobody holds, in the order in which this relay should try them; another may be quicker.
     pub acquire: Vec<Shard>,
     /// Shards that this relay holds beyond its share; drained first.
     pub release: Vec<Shard>,
@@ -18,42 +20,39 @@ pub struct Plan {
 /// Plans for relay `me`, given which relays live (ascending, `me` among them), the lease rows, and the shards that
 /// the configuration asks for.
 pub fn plan(me: RelayId, live: &[RelayId], leases: &[LeaseRow], wanted: &BTreeSet<Shard>) -> Plan {
-    let owner = |shard: &Shard| {
-        leases
-            .iter()
-            .find(|row| row.shard == *shard)
-            .and_then(|row| row.live_owner)
-    };
+    let owners: HashMap<&Shard, Option<RelayId>> =
+        leases.iter().map(|row| (&row.shard, row.live_owner)).collect();
     let (mut mine, mut free) = (Vec::new(), Vec::new());
     for shard in wanted {
-        match owner(shard) {
+        match owners.get(shard).copied().flatten() {
             Some(relay) if relay == me => mine.push(shard.clone()),
             Some(_) => {}
             None => free.push(shard.clone()),
         }
     }
-    let share = share_of(me, live, wanted.len());
+    let rank = live.iter().position(|relay| *relay == me);
+    let share = rank.map_or(0, |rank| share_of(rank, live.len(), wanted.len()));
     let surplus = mine.len().saturating_sub(share);
-    let room = share.saturating_sub(mine.len());
     let gone = leases
         .iter()
         .filter(|row| row.live_owner == Some(me) && !wanted.contains(&row.shard));
     let release = gone
         .map(|row| row.shard.clone())
-        .chain(mine.into_iter().rev().take(surplus))
+        .chain(mine.iter().rev().take(surplus).cloned())
         .collect();
+    // Those that look at the same time try different ones first.
+    let first = rank.unwrap_or(0) % free.len().max(1);
+    free.rotate_left(first);
     Plan {
-        acquire: free.into_iter().take(room).collect(),
+        room: share.saturating_sub(mine.len()),
+        acquire: free,
         release,
     }
 }
 
-/// How many of `total` shards are this relay's: an equal part, the remainder to those of the lowest rank.
-fn share_of(me: RelayId, live: &[RelayId], total: usize) -> usize {
-    let Some(rank) = live.iter().position(|relay| *relay == me) else {
-        return 0;
-    };
-    total / live.len() + usize::from(rank < total % live.len())
+/// How many of `total` shards are those of the relay with this rank: an equal part, the remainder to the lowest ranks.
+fn share_of(rank: usize, relays: usize, total: usize) -> usize {
+    total / relays + usize::from(rank < total % relays)
 }
 
 #[cfg(test)]
@@ -83,7 +82,7 @@ mod tests {
     fn a_single_relay_takes_everything() {
         let wanted = shards(5);
         let plan = plan(relay(1), &[relay(1)], &[], &wanted);
-        assert_eq!(plan.acquire.len(), 5);
+        assert_eq!((plan.room, plan.acquire.len()), (5, 5));
     }
 
     #[test]
@@ -119,7 +118,7 @@ mod tests {
                         .map(|(shard, owner)| LeaseRow { shard: shard.clone(), live_owner: *owner, epoch: 1 })
                         .collect();
                     let plan = plan(*me, &live, &rows, &wanted);
-                    for shard in plan.acquire {
+                    for shard in plan.acquire.into_iter().take(plan.room) {
                         prop_assert_eq!(owners.insert(shard, Some(*me)), Some(None), "only free shards are taken");
                     }
                     for shard in plan.release {

@@ -15,7 +15,10 @@ pub mod balance;
 pub mod dispatcher;
 mod heartbeat;
 mod housekeeping;
+mod leases;
 mod reconnect;
+#[cfg(test)]
+mod simulation;
 mod supervisor;
 mod takeover;
 mod wakeup;

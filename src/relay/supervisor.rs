@@ -3,8 +3,10 @@
 //! A task that ends by itself ends the relay with an error. Drain first: begin nothing more, finish what is in flight,
 //! hand the leases back. Abort is for when the grace time is over: what was in flight stays on record, and whoever
 //! takes the lease next settles it as unknown.
+//!
+//! The supervisor itself never waits for the database: looking at the leases is a task too, one at a time.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +15,14 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::dispatcher::{self, Exit, Stop};
-use super::heartbeat::{self, Vitals};
-use super::{Active, Context, Destinations, balance, housekeeping, wakeup};
+use super::heartbeat::{self, Tenure, Vitals};
+use super::leases::{self, Look, Looked};
+use super::{Active, Context, Destinations, housekeeping, wakeup};
 use crate::config::WakeupMode;
 use crate::store::{Lease, Shard, StoreError};
+
+/// What a shutdown keeps of its grace time to hand the leases back in.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Why a relay ended by itself.
 #[derive(Debug, thiserror::Error)]
@@ -67,16 +73,22 @@ impl Relay {
         }
     }
 
-    /// Begins nothing more, waits up to `grace` for what is in flight, and hands the leases back.
+    /// Begins nothing more, waits for what is in flight, and hands the leases back. Ends within `grace`, of which the last
+    /// second is for the leases alone, whether or not the database answers; it may take that second in any case.
     pub async fn shutdown(mut self, grace: Duration) -> Result<(), RelayError> {
         self.stop.drain.cancel();
         let abort = self.stop.abort.clone();
         tokio::select! {
             ended = self.ended() => return ended,
-            () = tokio::time::sleep(grace) => abort.cancel(),
+            () = tokio::time::sleep(grace.saturating_sub(FAREWELL)) => abort.cancel(),
         }
         tracing::warn!("the grace time is over; what is in flight stays on record as unsettled");
-        self.ended().await
+        if let Ok(ended) = tokio::time::timeout(FAREWELL, self.ended()).await {
+            return ended;
+        }
+        // With this value go all tasks of the relay; a transaction that has begun goes on by itself.
+        tracing::warn!("the database does not answer; the leases are not handed back, they expire");
+        Ok(())
     }
 
     /// A token that ends the relay at once when it is cancelled.
@@ -93,6 +105,10 @@ struct Supervisor {
     held: HashMap<Shard, Held>,
     /// One task per leased shard.
     shards: JoinSet<(Lease, Result<Exit, StoreError>)>,
+    /// The look at the leases that is under way.
+    looking: JoinSet<Looked>,
+    /// Something has changed since it began.
+    look_again: bool,
 }
 
 /// A shard that this relay holds.
@@ -112,12 +128,13 @@ impl Supervisor {
             vitals,
             held: HashMap::new(),
             shards: JoinSet::new(),
+            looking: JoinSet::new(),
+            look_again: false,
         }
     }
 
     async fn run(mut self) -> Result<(), RelayError> {
         let helpers_stop = CancellationToken::new();
-        let _stop_helpers = helpers_stop.clone().drop_guard();
         let mut helpers = self.start_helpers(&helpers_stop);
         let mut vitals = self.vitals.subscribe();
         while !self.stop.drain.is_cancelled() {
@@ -125,14 +142,22 @@ impl Supervisor {
                 () = self.stop.drain.cancelled() => break,
                 Some(helper) = helpers.join_next() => helper??,
                 Some(ended) = self.shards.join_next() => self.ended(ended?)?,
-                Ok(()) = vitals.changed() => self.rebalance().await,
+                Some(looked) = self.looking.join_next() => self.looked(looked?),
+                Ok(()) = vitals.changed() => self.look(),
                 Ok(()) = self.destinations.changed() => {
                     self.adopt();
-                    self.rebalance().await;
+                    self.look();
                 }
             }
         }
-        self.drain().await
+        self.finish_shards().await?;
+        // No beat may come after the farewell: the others would wait for this relay to expire.
+        helpers_stop.cancel();
+        while let Some(helper) = helpers.join_next().await {
+            helper??;
+        }
+        self.say_goodbye().await;
+        Ok(())
     }
 
     /// The heartbeat goes on until the last lease is handed back.
@@ -164,58 +189,43 @@ impl Supervisor {
         }
     }
 
-    /// Takes what is this relay's to take, and starts to give back what is not. Errors wait for the next heartbeat.
-    async fn rebalance(&mut self) {
-        if let Err(error) = self.try_rebalance().await {
-            tracing::warn!(%error, "could not look at the leases; trying again with the next heartbeat");
+    /// Begins a look at the leases, or another one after that which is under way.
+    fn look(&mut self) {
+        if !self.looking.is_empty() {
+            self.look_again = true;
+            return;
         }
+        self.looking.spawn(leases::look(Look {
+            context: self.context.clone(),
+            tenure: Tenure::now(&self.vitals),
+            live: self.vitals.borrow().live.clone(),
+            held: self.held.keys().cloned().collect(),
+            // One look at the configuration, for the plan and for what follows from it; a change meanwhile comes by
+            // `adopt`, and by the look after this one.
+            destinations: self.destinations.borrow().clone(),
+            drain: self.stop.drain.clone(),
+        }));
     }
 
-    async fn try_rebalance(&mut self) -> Result<(), StoreError> {
-        // One look at the configuration, for the plan and for what follows from it; a change meanwhile comes by `adopt`.
-        let destinations = self.destinations.borrow().clone();
-        let ttl = self.context.limits.lease_ttl;
-        let live = self.vitals.borrow().live.clone();
-        let mut leases = self.context.store.leases(ttl).await?;
-        for row in &mut leases {
-            // One that the database calls this relay's, but whose task has ended, is to be taken anew.
-            row.live_owner
-                .take_if(|owner| *owner == self.context.relay && !self.held.contains_key(&row.shard));
-        }
-        let plan = balance::plan(self.context.relay, &live, &leases, &shards_of(&destinations));
-        tracing::debug!(
-            live = live.len(),
-            acquire = plan.acquire.len(),
-            release = plan.release.len(),
-            held = self.held.len(),
-            "looked at the leases"
-        );
-        for shard in plan.release {
-            if let Some(held) = self.held.get(&shard) {
+    /// Starts what was taken, and begins to give back what others are to have.
+    fn looked(&mut self, looked: Looked) {
+        for shard in &looked.release {
+            if let Some(held) = self.held.get(shard) {
                 held.drain.cancel();
             }
         }
-        for shard in plan
-            .acquire
-            .into_iter()
-            .filter(|shard| !self.held.contains_key(shard))
-            .collect::<Vec<_>>()
-        {
-            if let Some(lease) = self
-                .context
-                .store
-                .acquire(&shard, &self.context.relay, ttl)
-                .await?
-            {
-                let active = destinations.get(&lease.shard.destination).cloned();
-                self.start(lease, active);
-            }
+        for lease in looked.acquired {
+            let active = looked.destinations.get(&lease.shard.destination).cloned();
+            self.start(lease, active, looked.tenure.clone());
         }
-        Ok(())
+        if std::mem::take(&mut self.look_again) {
+            self.adopt();
+            self.look();
+        }
     }
 
     /// `active` is none for the shard of what has no route.
-    fn start(&mut self, lease: Lease, active: Option<Arc<Active>>) {
+    fn start(&mut self, lease: Lease, active: Option<Arc<Active>>, tenure: Tenure) {
         let drain = self.stop.drain.child_token();
         let stop = Stop {
             drain: drain.clone(),
@@ -242,10 +252,9 @@ impl Supervisor {
                         drain,
                     },
                 );
-                let vitals = self.vitals.subscribe();
                 self.shards.spawn(async move {
                     let exit =
-                        dispatcher::dispatch(context.clone(), lease.clone(), receiver, vitals, stop).await;
+                        dispatcher::dispatch(context.clone(), lease.clone(), receiver, tenure, stop).await;
                     hand_back(&context, &lease, &exit).await;
                     (lease, exit)
                 });
@@ -261,14 +270,19 @@ impl Supervisor {
         Ok(())
     }
 
-    async fn drain(mut self) -> Result<(), RelayError> {
+    /// A look that is under way is left to itself: what it still takes is free as soon as the relay has said goodbye.
+    async fn finish_shards(&mut self) -> Result<(), RelayError> {
+        self.looking.abort_all();
         while let Some(ended) = self.shards.join_next().await {
             self.ended(ended?)?;
         }
+        Ok(())
+    }
+
+    async fn say_goodbye(&self) {
         if let Err(error) = self.context.store.leave(&self.context.relay).await {
             tracing::warn!(%error, "could not say goodbye; the heartbeat expires");
         }
-        Ok(())
     }
 }
 
@@ -281,16 +295,4 @@ async fn hand_back(context: &Context, lease: &Lease, exit: &Result<Exit, StoreEr
     if let Err(error) = context.store.release(lease).await {
         tracing::warn!(%error, destination = %lease.shard.destination, "the lease could not be handed back; it expires");
     }
-}
-
-/// The shards that a configuration asks for, and that of what has no route.
-fn shards_of(destinations: &Destinations) -> BTreeSet<Shard> {
-    let shards = destinations.iter().flat_map(|(name, active)| {
-        (0..active.shards).map(|number| Shard {
-            destination: name.clone(),
-            number,
-            of: active.shards,
-        })
-    });
-    shards.chain([Shard::unrouted()]).collect()
 }

@@ -20,14 +20,9 @@ pub(super) async fn take_over(
     active: &Active,
     chance: &mut fastrand::Rng,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let now = context
-        .store
-        .beat(&context.relay, context.limits.lease_ttl)
-        .await?
-        .now;
     let orphans = context.store.orphans(lease).await?;
     let settle: Vec<Settlement> = left_behind(&orphans)
-        .map(|(orphan, entry)| settlement(orphan, entry, active, now, chance.f64()))
+        .map(|(orphan, entry)| settlement(orphan, entry, active, chance.f64()))
         .collect();
     if !settle.is_empty() {
         let (destination, shard) = (&lease.shard.destination, lease.shard.number);
@@ -61,13 +56,7 @@ fn left_behind(orphans: &[Orphan]) -> impl Iterator<Item = (&Orphan, &OrphanEntr
     left.into_values()
 }
 
-fn settlement(
-    orphan: &Orphan,
-    orphaned: &OrphanEntry,
-    active: &Active,
-    now: Timestamp,
-    jitter: f64,
-) -> Settlement {
+fn settlement(orphan: &Orphan, orphaned: &OrphanEntry, active: &Active, jitter: f64) -> Settlement {
     let entry = orphaned.entry;
     let unknown_since = Some(orphaned.unknown_since.unwrap_or(orphan.at));
     let report = Report::unknown("the relay ended before the outcome was on record");
@@ -78,7 +67,7 @@ fn settlement(
         unknown_since,
         cancel: orphaned.cancel,
     };
-    let kind = match decide(&report.outcome, &standing, now, &active.policy, jitter).transition {
+    let kind = match decide(&report.outcome, &standing, orphan.now, &active.policy, jitter).transition {
         Transition::End(reason) => SettlementKind::End(reason),
         Transition::Retry { after, counts } => SettlementKind::Retry {
             after,

@@ -11,10 +11,15 @@
 //!
 //! Why a task of its own: a future that is dropped inside `begin` or `commit` leaves a connection of sqlx 0.9.0 in a
 //! transaction that nobody knows of, and what is acknowledged on it later is rolled back (sqlx issues 4385 and 4393).
-//! A caller may be dropped at any time; the task runs to its end. Time-outs are the server's.
+//! A caller may be dropped at any time; the task runs to its end. Time-outs are the server's; `held` says what becomes of
+//! a connection on which not even they are heard.
+//!
+//! The relay's pulse, its heartbeats and leases, goes through PostgreSQL connections of its own: however busy the others
+//! are, a relay that lives must be able to say so.
 
 mod args;
 mod commits;
+mod held;
 mod listener;
 mod options;
 pub(super) mod postgres;
@@ -24,15 +29,16 @@ mod statement;
 mod transaction;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_util::task::TaskTracker;
 
-use self::postgres::Prepared;
 use super::error::StoreError;
 
 pub(crate) use self::args::{Args, Batch};
 pub use self::commits::Commits;
+pub(crate) use self::held::Held;
 pub use self::options::{DatabaseOptions, MissingFile, Pooler};
 pub(crate) use self::postgres::Postgres;
 pub(crate) use self::row::{Column, Row, only};
@@ -45,8 +51,15 @@ pub(crate) use self::transaction::{Transaction, Work};
 #[derive(Debug, Clone)]
 pub struct Database {
     pub(super) engine: Engine,
+    /// For what a relay cannot live without.
+    pulse: Engine,
+    /// How long an answer is waited for (PostgreSQL).
+    answer_timeout: Duration,
     tasks: TaskTracker,
 }
+
+/// Connections for the pulse: one for the heartbeat, one for the leases.
+const PULSE_CONNECTIONS: u32 = 2;
 
 /// Which database it is, and the connections to it.
 #[derive(Debug, Clone)]
@@ -61,9 +74,20 @@ impl Database {
     /// `postgres://…` as libpq writes it, or `sqlite://path/to/file.db`. An error never shows the address.
     pub fn connect(url: &SecretString, options: &DatabaseOptions) -> Result<Self, StoreError> {
         let url = url.expose_secret();
-        let engine = match url.split_once(':').map(|(scheme, _)| scheme) {
-            Some("postgres" | "postgresql") => Engine::Postgres(Postgres::open(url, options)?),
-            Some("sqlite") => Engine::Sqlite(Arc::new(sqlite::open(url, options)?)),
+        let (engine, pulse) = match url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("postgres" | "postgresql") => {
+                let few = DatabaseOptions {
+                    max_connections: PULSE_CONNECTIONS,
+                    ..options.clone()
+                };
+                let pool = |options| Postgres::open(url, options).map(Engine::Postgres);
+                (pool(options)?, pool(&few)?)
+            }
+            Some("sqlite") => {
+                // All that write wait in one fair queue: a connection more would not be served sooner.
+                let engine = Engine::Sqlite(Arc::new(sqlite::open(url, options)?));
+                (engine.clone(), engine)
+            }
             _ => {
                 return Err(StoreError::Refused(
                     "the database address must begin with `postgres://` or `sqlite://`".to_owned(),
@@ -72,6 +96,8 @@ impl Database {
         };
         Ok(Self {
             engine,
+            pulse,
+            answer_timeout: options.answer_timeout,
             tasks: TaskTracker::new(),
         })
     }
@@ -80,9 +106,21 @@ impl Database {
     pub async fn close(&self) {
         self.tasks.close();
         self.tasks.wait().await;
-        match &self.engine {
-            Engine::Postgres(postgres) => postgres.pool.close().await,
-            Engine::Sqlite(sqlite) => sqlite.close().await,
+        for engine in [&self.pulse, &self.engine] {
+            match engine {
+                Engine::Postgres(postgres) => postgres.close().await,
+                Engine::Sqlite(sqlite) => sqlite.close().await,
+            }
+        }
+    }
+
+    /// The same database by the connections of the pulse. A connection and each answer on it come `within` so long, or
+    /// are given up (PostgreSQL).
+    pub(super) fn pulse(&self, within: Duration) -> Self {
+        Self {
+            engine: self.pulse.clone(),
+            answer_timeout: within,
+            ..self.clone()
         }
     }
 
@@ -95,8 +133,8 @@ impl Database {
         match &self.engine {
             Engine::Postgres(postgres) if postgres.is_lent() => self.alone(statement, args).await,
             Engine::Postgres(postgres) => {
-                let mut connection = postgres.pool.acquire().await?;
-                postgres::rows(&mut connection, statement, &args, Prepared::Kept).await
+                let mut connection = Held::acquire(postgres, self.answer_timeout, &self.tasks).await?;
+                connection.rows(statement, &args).await
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -119,8 +157,8 @@ impl Database {
                 rows.iter().try_for_each(take)
             }
             Engine::Postgres(postgres) => {
-                let mut connection = postgres.pool.acquire().await?;
-                postgres::each_row(&mut connection, statement, &args, take).await
+                let mut connection = Held::acquire(postgres, self.answer_timeout, &self.tasks).await?;
+                connection.each_row(statement, &args, take).await
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -140,10 +178,10 @@ impl Database {
     ) -> Result<Vec<Row>, StoreError> {
         match &self.engine {
             Engine::Postgres(postgres) if !postgres.is_lent() => {
-                let pool = postgres.pool.clone();
+                let (postgres, patience, tasks) = (postgres.clone(), self.answer_timeout, self.tasks.clone());
                 self.in_a_task(async move {
-                    let mut connection = pool.acquire().await?;
-                    postgres::rows(&mut connection, statement, &args, Prepared::Kept).await
+                    let mut connection = Held::acquire(&postgres, patience, &tasks).await?;
+                    connection.rows(statement, &args).await
                 })
                 .await
             }
@@ -163,9 +201,9 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
     {
-        let engine = self.engine.clone();
+        let (engine, patience, tasks) = (self.engine.clone(), self.answer_timeout, self.tasks.clone());
         self.in_a_task(async move {
-            let mut transaction = Transaction::begin(&engine).await?;
+            let mut transaction = Transaction::begin(&engine, patience, &tasks).await?;
             match work(&mut transaction).await {
                 Ok(value) => {
                     crate::crash_point!("before_commit");

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::database::{Args, Column, Database, Row, sql};
 use super::leases::of_shard;
-use super::{FetchLimits, Fetched, Owed, Shard, StoreError};
+use super::{FetchLimits, Fetched, Owed, OwedId, Shard, StoreError};
 use crate::core::decide::CancelRequest;
 use crate::core::row::{Op, OutboxRow, RowId};
 use crate::core::time::Timestamp;
@@ -78,10 +78,16 @@ pub(super) async fn owed_ids(
     after: i64,
     upto: i64,
     limit: u32,
-) -> Result<Vec<i64>, StoreError> {
+) -> Result<Vec<OwedId>, StoreError> {
     let args = of_shard(shard).int(after).int(upto).int(i64::from(limit));
     let rows = database.read(sql!(shared "owed_ids"), args).await?;
-    rows.iter().map(|row| row.int("outbox_id")).collect()
+    let id = |row: &Row| {
+        Ok(OwedId {
+            outbox_id: row.int("outbox_id")?,
+            due_at: row.time("due_at")?,
+        })
+    };
+    rows.iter().map(id).collect()
 }
 
 pub(super) async fn cancel_requests(database: &Database, shard: &Shard) -> Result<Vec<i64>, StoreError> {

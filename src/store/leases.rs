@@ -12,22 +12,26 @@ use crate::core::time::Timestamp;
 
 /// A relay that has been silent for so long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_hours(24);
+/// Less than this is no time to make a connection in.
+const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
+/// One statement: no lock waits for a second message of a relay that may have gone silent, not even its own next beat.
 pub(super) async fn beat(database: &Database, relay: RelayId, ttl: Duration) -> Result<Beat, StoreError> {
-    database
-        .write(move |transaction| {
-            Box::pin(async move {
-                say_alive(transaction, relay).await?;
-                let now = now(transaction).await?;
-                forget_relays(transaction, before(now, FORGET_AFTER)).await?;
-                let live = live_relays(transaction, relay, before(now, ttl)).await?;
-                Ok(Beat { now, live })
-            })
-        })
-        .await
+    let args = Args::new()
+        .text(&id(relay))
+        .text(env!("CARGO_PKG_VERSION"))
+        .int(micros(ttl))
+        .int(micros(FORGET_AFTER));
+    let rows = database.pulse(patience(ttl)).run(sql!("beat"), args).await?;
+    let now = rows.first().map(|row| row.time("now")).transpose()?;
+    let now = now.ok_or_else(|| StoreError::Unexpected("a heartbeat brought no time".to_owned()))?;
+    let live: Result<Vec<_>, StoreError> = rows.iter().map(|row| self::relay(row, "id")).collect();
+    let live = live?.into_iter().flatten().collect();
+    Ok(Beat { now, live })
 }
 
 pub(super) async fn all(database: &Database, ttl: Duration) -> Result<Vec<LeaseRow>, StoreError> {
+    let database = database.pulse(patience(ttl));
     let rows = database.read(sql!(shared "leases"), Args::new()).await?;
     rows.iter().map(|row| lease_row(row, ttl)).collect()
 }
@@ -40,6 +44,7 @@ pub(super) async fn acquire(
 ) -> Result<Option<Lease>, StoreError> {
     let shard = shard.clone();
     database
+        .pulse(patience(ttl))
         .write(move |transaction| {
             Box::pin(async move {
                 // In this order: whoever waits for the lock looks at the owner, and at the owner's heartbeat, after it.
@@ -95,34 +100,8 @@ pub(super) fn of_shard(shard: &Shard) -> Args {
         .int(i64::from(shard.of))
 }
 
-async fn say_alive(transaction: &mut Transaction, relay: RelayId) -> Result<(), StoreError> {
-    let args = Args::new().text(&id(relay)).text(env!("CARGO_PKG_VERSION"));
-    transaction.execute(sql!(shared "say_alive"), args).await?;
-    Ok(())
-}
-
 pub(super) async fn now(transaction: &mut Transaction) -> Result<Timestamp, StoreError> {
     only(transaction.rows(sql!(shared "now"), Args::new()).await?)?.time("now")
-}
-
-async fn forget_relays(transaction: &mut Transaction, silent_since: Timestamp) -> Result<(), StoreError> {
-    let args = Args::new().time(silent_since);
-    transaction.execute(sql!(shared "forget_relays"), args).await?;
-    Ok(())
-}
-
-async fn live_relays(
-    transaction: &mut Transaction,
-    me: RelayId,
-    alive_after: Timestamp,
-) -> Result<Vec<RelayId>, StoreError> {
-    let args = Args::new().time(alive_after).text(&id(me));
-    let rows = transaction.rows(sql!(shared "live_relays"), args).await?;
-    let mut live = Vec::with_capacity(rows.len());
-    for row in &rows {
-        live.extend(relay(row, "id")?);
-    }
-    Ok(live)
 }
 
 async fn lock_lease(transaction: &mut Transaction, shard: &Shard) -> Result<(), StoreError> {
@@ -169,6 +148,14 @@ fn lease_row(row: &Row, ttl: Duration) -> Result<LeaseRow, StoreError> {
 }
 
 pub(super) fn before(now: Timestamp, span: Duration) -> Timestamp {
-    let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-    Timestamp::from_micros(now.as_micros().saturating_sub(micros))
+    Timestamp::from_micros(now.as_micros().saturating_sub(micros(span)))
+}
+
+/// How long the database may keep the pulse waiting: a heartbeat that is given up leaves time for more of them.
+fn patience(ttl: Duration) -> Duration {
+    (ttl / 6).max(LEAST_PATIENCE)
+}
+
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }

@@ -9,6 +9,7 @@ use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
+use tokio::time::timeout;
 
 use super::database::{Args, Database, Engine, only, sql};
 use super::error::StoreError;
@@ -96,7 +97,9 @@ impl Database {
                 self.in_a_task(async move {
                     // Not from the pool, which says no more than that nothing came in time.
                     let mut connection = connect(&pool).await?;
-                    require_version(server_version(&mut connection).await?)?;
+                    let asking = server_version(&mut connection);
+                    let version = timeout(pool.options().get_acquire_timeout(), asking).await;
+                    require_version(version.map_err(|_| silent())??)?;
                     Ok(connection.close().await?)
                 })
                 .await?;
@@ -173,12 +176,12 @@ fn migration_error(error: MigrateError) -> StoreError {
 async fn connect(pool: &PgPool) -> Result<PgConnection, StoreError> {
     let options = pool.connect_options();
     // Nothing is lost where this future is dropped: no transaction has begun.
-    match tokio::time::timeout(pool.options().get_acquire_timeout(), options.connect()).await {
-        Ok(connected) => Ok(connected?),
-        Err(_) => Err(StoreError::Unavailable(
-            "it does not answer; check host and port in its address".to_owned(),
-        )),
-    }
+    let connected = timeout(pool.options().get_acquire_timeout(), options.connect()).await;
+    Ok(connected.map_err(|_| silent())??)
+}
+
+fn silent() -> StoreError {
+    StoreError::Unavailable("it does not answer; check host and port in its address".to_owned())
 }
 
 async fn server_version(connection: &mut PgConnection) -> Result<i64, StoreError> {

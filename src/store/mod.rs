@@ -10,6 +10,7 @@ pub mod error;
 mod fetch;
 mod leases;
 mod migrate;
+mod order;
 mod orphans;
 mod outbox;
 mod pauses;
@@ -30,12 +31,14 @@ pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
     Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
-    Owed, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
+    Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
 };
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use crate::core::row::RowId;
 
 /// What a relay needs of the database.
 ///
@@ -82,12 +85,25 @@ pub trait Store: Send + Sync {
     /// Costs the same however long the backlog is.
     async fn fetch(&self, shard: &Shard, after: i64, limits: FetchLimits) -> Result<Fetched, StoreError>;
 
-    /// Ids of owed deliveries of the shard in `after < id <= upto`, ascending, at most `limit`.
+    /// Owed deliveries of the shard in `after < id <= upto`, ascending, at most `limit`, due or not.
     async fn owed_ids(
         &self,
         shard: &Shard,
         after: i64,
         upto: i64,
+        limit: u32,
+    ) -> Result<Vec<OwedId>, StoreError>;
+
+    /// For each of `ids` that has one: the nearest older delivery of the same row, from the outbox id `from` on, that is
+    /// owed to the destination or to none yet. Both by outbox id.
+    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError>;
+
+    /// Ids of the owed deliveries of one row of the shard, from the outbox id `from` on, ascending, at most `limit`.
+    async fn owed_of_row(
+        &self,
+        shard: &Shard,
+        row: &RowId,
+        from: i64,
         limit: u32,
     ) -> Result<Vec<i64>, StoreError>;
 

@@ -16,6 +16,7 @@ pub(super) async fn orphans(database: &Database, lease: &Lease) -> Result<Vec<Or
             orphans.push(Orphan {
                 dispatch,
                 at: row.time("at")?,
+                now: row.time("now")?,
                 rendering: row.int("dispatch_rendering")?,
                 owed: vec![],
             });

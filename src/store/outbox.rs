@@ -63,12 +63,14 @@ pub struct Enqueued {
 
 /// A connection to either database; a transaction of sqlx, or a connection, turns into one.
 #[derive(Debug)]
-pub struct OutboxConnection<'c>(Inner<'c>);
+pub struct OutboxConnection<'c>(Kind<'c>);
 
 #[derive(Debug)]
-enum Inner<'c> {
-    Postgres(&'c mut PgConnection, Prepared),
+enum Kind<'c> {
+    Postgres(&'c mut PgConnection),
     Sqlite(&'c mut SqliteConnection),
+    /// One of the store's own, which waits no longer than it may.
+    Own(&'c mut Transaction),
 }
 
 impl Outbox {
@@ -121,44 +123,40 @@ impl Outbox {
 impl OutboxConnection<'_> {
     async fn rows(&mut self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
         match &mut self.0 {
-            Inner::Postgres(connection, prepared) => {
-                postgres::rows(connection, statement, &args, *prepared).await
-            }
-            Inner::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
+            Kind::Postgres(connection) => postgres::rows(connection, statement, &args, Prepared::Kept).await,
+            Kind::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
+            Kind::Own(transaction) => transaction.rows(statement, args).await,
         }
     }
 }
 
 impl<'c> From<&'c mut PgConnection> for OutboxConnection<'c> {
     fn from(connection: &'c mut PgConnection) -> Self {
-        Self(Inner::Postgres(connection, Prepared::Kept))
+        Self(Kind::Postgres(connection))
     }
 }
 
 impl<'c> From<&'c mut SqliteConnection> for OutboxConnection<'c> {
     fn from(connection: &'c mut SqliteConnection) -> Self {
-        Self(Inner::Sqlite(connection))
+        Self(Kind::Sqlite(connection))
     }
 }
 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Postgres>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Postgres>) -> Self {
-        Self(Inner::Postgres(transaction, Prepared::Kept))
+        Self(Kind::Postgres(transaction))
     }
 }
 
 impl<'c> From<&'c mut sqlx::Transaction<'_, Sqlite>> for OutboxConnection<'c> {
     fn from(transaction: &'c mut sqlx::Transaction<'_, Sqlite>) -> Self {
-        Self(Inner::Sqlite(transaction))
+        Self(Kind::Sqlite(transaction))
     }
 }
 
 impl<'c> From<&'c mut Transaction> for OutboxConnection<'c> {
     fn from(transaction: &'c mut Transaction) -> Self {
-        Self(match transaction {
-            Transaction::Postgres(transaction, prepared) => Inner::Postgres(transaction, *prepared),
-            Transaction::Sqlite(transaction) => Inner::Sqlite(transaction),
-        })
+        Self(Kind::Own(transaction))
     }
 }
 

@@ -10,10 +10,11 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, Commits, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard,
-    Store, StoreError, Uncertain, advance_replays, fetch, leases, orphans, pauses, record, rendering,
-    settings, unrouted,
+    Beat, Commits, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId,
+    Shard, Store, StoreError, Uncertain, advance_replays, fetch, leases, order, orphans, pauses, record,
+    rendering, settings, unrouted,
 };
+use crate::core::row::RowId;
 
 /// The store on PostgreSQL and on SQLite. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -74,8 +75,22 @@ impl Store for SqlStore {
         after: i64,
         upto: i64,
         limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<OwedId>, StoreError> {
         fetch::owed_ids(&self.database, shard, after, upto, limit).await
+    }
+
+    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
+        order::behind(&self.database, shard, ids, from).await
+    }
+
+    async fn owed_of_row(
+        &self,
+        shard: &Shard,
+        row: &RowId,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        order::owed_of_row(&self.database, shard, row, from, limit).await
     }
 
     async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError> {

@@ -123,6 +123,15 @@ impl Owed {
     }
 }
 
+/// A delivery that is owed, by its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwedId {
+    /// The outbox row.
+    pub outbox_id: i64,
+    /// When it may be sent.
+    pub due_at: Timestamp,
+}
+
 /// What a fetch brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
@@ -266,6 +275,8 @@ pub struct Orphan {
     pub dispatch: DispatchId,
     /// When it was written.
     pub at: Timestamp,
+    /// The database's clock when it was read.
+    pub now: Timestamp,
     /// What its entries were rendered under.
     pub rendering: i64,
     /// The deliveries whose outcome nobody recorded, without their payloads.

@@ -2,12 +2,16 @@
 //!
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
+mod bounded;
 mod decisions;
 mod faults;
 mod late;
 mod ownership;
 mod promises;
+mod sharing;
+mod silence;
 mod steering;
+mod swallowing;
 mod wakeup;
 mod watched;
 mod world;

@@ -2,24 +2,34 @@
 //!
 //! The dispatcher offers what it read, takes what may be sent, and says what became of it. The queue keeps the order
 //! per row key: which delivery of a key goes first, which waits, and which is superseded. It holds ids and, until they
-//! are taken, contents; it reads no clock and writes nothing. How one row key decides stands in `lane`.
+//! are taken, contents; it reads no clock and writes nothing. How one row key decides stands in `lane`; what is not held,
+//! and why nothing goes past it, in `left_out`.
 //!
 //! ```text
 //!  offer ─▶ waiting ──take──▶ in flight ──end──▶ (gone)
-//!             ▲  │                │
-//!             │  └─superseded─▶ ending ──end──▶ (gone)
-//!             └─────── retry ─────┘
+//!     │       ▲  │  │             │
+//!     │       │  │  └─superseded─▶ ending ──end──▶ (gone)
+//!     │       └──│──── retry ─────┘
+//!     └──────────┴──▶ (left out, and read again)
 //! ```
 
 mod lane;
+mod lanes;
+mod left_out;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use foldhash::fast::FixedState;
 
 use super::row::RowId;
 use super::time::Timestamp;
-use lane::Lane;
+use lanes::{LaneId, Lanes};
+use left_out::LeftOut;
+pub use left_out::{Bounds, LeftOff};
+use schedule::Schedule;
 
 /// How deliveries of one row key follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -66,8 +76,20 @@ pub struct Item<T> {
     pub trace: Trace,
     /// What its settlement must match.
     pub mark: Mark,
+    /// The delivery of the same row key that goes before it, as far as the reader knows of one: the nearest older one that is
+    /// owed.
+    pub behind: Option<i64>,
     /// Handed out again when it is taken.
     pub content: Option<T>,
+}
+
+/// What became of an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// It is held.
+    Held,
+    /// It is not held, since there are too many of its row key, or since one before it is not held either.
+    LeftOut,
 }
 
 /// How a delivery left the queue.
@@ -93,25 +115,28 @@ pub struct Taken<T> {
 /// One shard's deliveries in memory.
 #[derive(Debug)]
 pub struct Queue<T> {
-    capacity: usize,
-    entries: HashMap<i64, Entry<T>>,
-    lanes: HashMap<RowId, Lane>,
-    /// Due, by outbox id, so that older deliveries go first.
-    ready: BTreeSet<i64>,
-    /// Not due yet.
-    timers: BTreeSet<(Timestamp, i64)>,
+    bounds: Bounds,
+    entries: HashMap<i64, Entry<T>, FixedState>,
+    lanes: Lanes,
+    schedule: Schedule,
     superseded: Vec<(i64, Mark)>,
     uncertain: HashMap<RowId, BTreeSet<i64>>,
+    /// Contents that came since they were shed.
+    contents: usize,
+    left_out: LeftOut,
+    /// Row keys whose lane has drained, of which there is more.
+    drained: VecDeque<LeftOff>,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
-    /// `None` if it follows no other.
-    row: Option<RowId>,
-    due: Timestamp,
+    /// `None` if it follows no other, or is ending.
+    lane: Option<LaneId>,
     phase: Phase,
+    due: Timestamp,
     mark: Mark,
-    content: Option<T>,
+    /// Boxed, since most entries of a full queue have none.
+    content: Option<Box<T>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,27 +145,29 @@ enum Phase {
     Waiting,
     /// Taken.
     InFlight,
-    /// Superseded; its settle is on the way.
+    /// Superseded or withdrawn; its settle is on the way.
     Ending,
 }
 
 impl<T> Queue<T> {
-    /// An empty queue that wants to hold at most `capacity` deliveries.
-    pub fn new(capacity: usize) -> Self {
+    /// An empty queue. `seed` is for the hashes of row keys, and should not be guessed.
+    pub fn new(bounds: Bounds, seed: u64) -> Self {
         Self {
-            capacity,
-            entries: HashMap::new(),
-            lanes: HashMap::new(),
-            ready: BTreeSet::new(),
-            timers: BTreeSet::new(),
+            bounds,
+            entries: HashMap::with_hasher(FixedState::with_seed(seed)),
+            lanes: Lanes::new(seed),
+            schedule: Schedule::new(),
             superseded: Vec::new(),
             uncertain: HashMap::new(),
+            contents: 0,
+            left_out: LeftOut::default(),
+            drained: VecDeque::new(),
         }
     }
 
     /// How many more deliveries should be offered.
     pub fn room(&self) -> usize {
-        self.capacity.saturating_sub(self.entries.len())
+        self.bounds.held.saturating_sub(self.entries.len())
     }
 
     /// How many deliveries are held: waiting, in flight, or ending.
@@ -160,72 +187,72 @@ impl<T> Queue<T> {
 
     /// How many deliveries could be taken at the last `promote`.
     pub fn ready(&self) -> usize {
-        self.ready.len()
+        self.schedule.ready()
     }
 
     /// Moves what has become due at `now` to what is ready.
     pub fn promote(&mut self, now: Timestamp) {
-        while let Some((due, outbox_id)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
-            self.timers.remove(&(due, outbox_id));
-            self.ready.insert(outbox_id);
-        }
+        self.schedule.promote(now);
     }
 
     /// When the next delivery that only waits for its time is due.
     pub fn next_due(&self) -> Option<Timestamp> {
-        self.timers.first().map(|(due, _)| *due)
+        self.schedule.next_due()
     }
 
     /// Takes note of a delivery that is owed. One that is held already stays as it is.
-    pub fn offer(&mut self, item: Item<T>) {
+    pub fn offer(&mut self, item: Item<T>) -> Offered {
         if self.knows(item.outbox_id) {
-            return;
+            return Offered::Held;
         }
-        let row = (item.order != OrderMode::Independent).then(|| item.row.clone());
-        let Item {
-            outbox_id,
-            order,
-            due,
-            trace,
-            mark,
-            content,
-            ..
-        } = item;
-        let entry = Entry {
-            row,
-            due,
-            phase: Phase::Waiting,
-            mark,
-            content,
-        };
-        self.entries.insert(outbox_id, entry);
-        match order {
-            OrderMode::Independent => self.schedule(outbox_id),
+        let lane = match item.order {
+            OrderMode::Independent => None,
+            _ if self.must_leave_out(&item) => return Offered::LeftOut,
             order => {
-                let lane = self
-                    .lanes
-                    .entry(item.row.clone())
-                    .or_insert_with(|| Lane::new(order));
-                lane.add(outbox_id, trace);
-                self.refresh(&item.row);
+                let lane = self.lanes.of(&item.row);
+                Some(lane.unwrap_or_else(|| self.lanes.add(item.row, order)))
             }
+        };
+        self.contents += usize::from(item.content.is_some());
+        let entry = Entry {
+            lane,
+            phase: Phase::Waiting,
+            due: item.due,
+            mark: item.mark,
+            content: item.content.map(Box::new),
+        };
+        self.entries.insert(item.outbox_id, entry);
+        let Some(at) = lane else {
+            self.schedule.put(item.outbox_id, item.due);
+            return Offered::Held;
+        };
+        if let Some(lane) = self.lanes.get_mut(at) {
+            lane.add(item.outbox_id, item.trace);
         }
+        self.refresh(at);
+        if self.lanes.get_mut(at).is_some_and(|lane| lane.is_blocked())
+            && let Some(entry) = self.entries.get_mut(&item.outbox_id)
+        {
+            // What waits for a person may wait for days.
+            entry.content = None;
+        }
+        Offered::Held
     }
 
     /// Hands out at most `most` deliveries that may be sent at `now`, and all that were superseded.
     pub fn take(&mut self, now: Timestamp, most: usize) -> Taken<T> {
         self.promote(now);
-        let mut send = Vec::new();
+        let mut send = Vec::with_capacity(most.min(self.ready()));
         while send.len() < most {
-            let Some(outbox_id) = self.ready.pop_first() else {
+            let Some(outbox_id) = self.schedule.pop() else {
                 break;
             };
             let Some(entry) = self.entries.get_mut(&outbox_id) else {
                 continue;
             };
             entry.phase = Phase::InFlight;
-            send.push((outbox_id, entry.content.take()));
-            if let Some(lane) = entry.row.as_ref().and_then(|row| self.lanes.get_mut(row)) {
+            send.push((outbox_id, entry.content.take().map(|content| *content)));
+            if let Some(lane) = entry.lane.and_then(|at| self.lanes.get_mut(at)) {
                 lane.start(outbox_id);
             }
         }
@@ -237,64 +264,63 @@ impl<T> Queue<T> {
 
     /// A delivery that was taken stays owed, and is due again at `due`.
     pub fn retry(&mut self, outbox_id: i64, due: Timestamp, trace: Trace, mark: Mark) {
-        let Some(entry) = self.entries.get_mut(&outbox_id) else {
+        let taken = |entry: &&mut Entry<T>| entry.phase == Phase::InFlight;
+        let Some(entry) = self.entries.get_mut(&outbox_id).filter(taken) else {
             return;
         };
         entry.due = due;
         entry.mark = mark;
         entry.phase = Phase::Waiting;
-        match entry.row.clone() {
-            None => self.schedule(outbox_id),
-            Some(row) => {
-                if let Some(lane) = self.lanes.get_mut(&row) {
-                    lane.back(outbox_id, trace);
-                }
-                self.refresh(&row);
-            }
+        let Some(at) = entry.lane else {
+            self.schedule.put(outbox_id, due);
+            return;
+        };
+        if let Some(lane) = self.lanes.get_mut(at) {
+            lane.back(outbox_id, trace);
         }
+        self.refresh(at);
     }
 
     /// A delivery is no longer owed. Returns the `uncertain` deliveries that a delivered newer version supersedes.
     pub fn end(&mut self, outbox_id: i64, ended: Ended) -> Vec<i64> {
-        let Some(entry) = self.entries.remove(&outbox_id) else {
+        let Some(at) = self.remove(outbox_id) else {
             return Vec::new();
         };
-        self.unschedule(outbox_id, entry.due);
-        let Some(row) = entry.row else { return Vec::new() };
         let mut overtaken = Vec::new();
-        if let Some(lane) = self.lanes.get_mut(&row) {
+        if let Some(lane) = self.lanes.get_mut(at) {
             lane.remove(outbox_id);
             match ended {
                 Ended::Uncertain => {
-                    self.uncertain.entry(row.clone()).or_default().insert(outbox_id);
+                    self.uncertain
+                        .entry(lane.row.clone())
+                        .or_default()
+                        .insert(outbox_id);
                 }
-                Ended::Delivered if lane.order() == OrderMode::Latest => {
-                    let held = self.uncertain.get(&row);
+                Ended::Delivered if lane.order() == OrderMode::Latest && !self.uncertain.is_empty() => {
+                    let held = self.uncertain.get(&lane.row);
                     overtaken.extend(held.into_iter().flat_map(|ids| ids.range(..outbox_id)));
                 }
                 Ended::Delivered | Ended::Otherwise => {}
             }
         }
-        self.refresh(&row);
+        self.refresh(at);
         overtaken
     }
 
     /// Takes out a delivery that only waits, because it is to end without being sent; held until `end`. `None` if it is
     /// not held, in flight, or ending.
     pub fn withdraw(&mut self, outbox_id: i64) -> Option<Mark> {
-        let entry = self
-            .entries
-            .get_mut(&outbox_id)
-            .filter(|entry| entry.phase == Phase::Waiting)?;
+        let waits = |entry: &&mut Entry<T>| entry.phase == Phase::Waiting;
+        let entry = self.entries.get_mut(&outbox_id).filter(waits)?;
         entry.phase = Phase::Ending;
         entry.content = None;
-        let (mark, due, row) = (entry.mark, entry.due, entry.row.clone());
-        self.unschedule(outbox_id, due);
-        if let Some(row) = row {
-            if let Some(lane) = self.lanes.get_mut(&row) {
+        self.schedule.remove(outbox_id, entry.due);
+        let mark = entry.mark;
+        if let Some(at) = entry.lane.take() {
+            if let Some(lane) = self.lanes.get_mut(at) {
                 lane.remove(outbox_id);
             }
-            self.refresh(&row);
+            self.refresh(at);
         }
         Some(mark)
     }
@@ -314,50 +340,51 @@ impl<T> Queue<T> {
             self.uncertain.entry(row).or_default().insert(outbox_id);
         }
         for row in touched {
-            self.refresh(&row);
+            if let Some(at) = self.lanes.of(&row) {
+                self.refresh(at);
+            }
         }
     }
 
-    /// Works out anew which delivery of `row` may go, and which are superseded.
-    fn refresh(&mut self, row: &RowId) {
-        let Some(lane) = self.lanes.get_mut(row) else {
+    /// Works out anew which delivery of a lane may go, and which are superseded.
+    fn refresh(&mut self, at: LaneId) {
+        let Some(lane) = self.lanes.get_mut(at) else {
             return;
         };
-        if let Some(before) = lane.candidate.take()
-            && let Some(due) = self.entries.get(&before).map(|entry| entry.due)
-        {
-            self.unschedule(before, due);
-        }
-        let Some(lane) = self.lanes.get_mut(row) else {
-            return;
-        };
+        let before = lane.candidate;
         for outbox_id in lane.supersede() {
             if let Some(entry) = self.entries.get_mut(&outbox_id) {
                 entry.phase = Phase::Ending;
                 entry.content = None;
+                entry.lane = None;
                 self.superseded.push((outbox_id, entry.mark));
             }
         }
-        let held_by = self.uncertain.get(row).and_then(|ids| ids.first().copied());
+        let held_by = (!self.uncertain.is_empty())
+            .then(|| self.uncertain.get(&lane.row)?.first().copied())
+            .flatten();
         lane.candidate = lane.choose(held_by);
-        match lane.candidate {
-            Some(candidate) => self.schedule(candidate),
-            None if lane.is_empty() => {
-                self.lanes.remove(row);
+        let (after, empty) = (lane.candidate, lane.is_empty());
+        if before != after {
+            let due = |id: i64| Some((id, self.entries.get(&id)?.due));
+            if let Some((id, due)) = before.and_then(due) {
+                self.schedule.remove(id, due);
             }
-            None => {}
+            if let Some((id, due)) = after.and_then(due) {
+                self.schedule.put(id, due);
+            }
+        }
+        if empty && let Some(lane) = self.lanes.remove(at) {
+            self.drained(lane);
         }
     }
 
-    /// Puts a delivery among the timers; `take` finds it there once it is due.
-    fn schedule(&mut self, outbox_id: i64) {
-        if let Some(entry) = self.entries.get(&outbox_id) {
-            self.timers.insert((entry.due, outbox_id));
+    /// Forgets a delivery; returns the lane that it stood in.
+    fn remove(&mut self, outbox_id: i64) -> Option<LaneId> {
+        let entry = self.entries.remove(&outbox_id)?;
+        if entry.phase == Phase::Waiting {
+            self.schedule.remove(outbox_id, entry.due);
         }
-    }
-
-    fn unschedule(&mut self, outbox_id: i64, due: Timestamp) {
-        self.ready.remove(&outbox_id);
-        self.timers.remove(&(due, outbox_id));
+        entry.lane
     }
 }

@@ -1,10 +1,13 @@
 //! The queue against a model that works everything out anew at each step, and the rules of order as sentences.
 
+mod bounded;
+mod table;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{Ended, Item, Mark, OrderMode, Queue, Taken, Trace};
+use super::{Bounds, Ended, Item, Mark, OrderMode, Queue, Taken, Trace};
 use crate::core::row::RowId;
 use crate::core::time::Timestamp;
 
@@ -21,6 +24,7 @@ fn item(id: i64, key: &str, order: OrderMode) -> Item<i64> {
         due: Timestamp::from_micros(0),
         trace: Trace::Clean,
         mark: MARK,
+        behind: None,
         content: Some(id),
     }
 }
@@ -44,7 +48,7 @@ fn overtaken(taken: &Taken<i64>) -> Vec<i64> {
 
 #[test]
 fn a_newer_version_supersedes_an_older_one_that_is_owed() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     queue.offer(item(2, "a", OrderMode::Latest));
     let taken = queue.take(at(0), 10);
@@ -54,7 +58,7 @@ fn a_newer_version_supersedes_an_older_one_that_is_owed() {
 
 #[test]
 fn a_newer_version_waits_for_an_older_one_whose_outcome_is_unknown() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.offer(item(2, "a", OrderMode::Latest));
@@ -68,7 +72,7 @@ fn a_newer_version_waits_for_an_older_one_whose_outcome_is_unknown() {
 
 #[test]
 fn a_newer_version_takes_the_place_of_one_that_was_refused_and_waits() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.retry(1, at(500), Trace::Clean, MARK);
@@ -79,7 +83,7 @@ fn a_newer_version_takes_the_place_of_one_that_was_refused_and_waits() {
 
 #[test]
 fn an_uncertain_version_gives_way_and_is_superseded_once_a_newer_one_is_delivered() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Latest));
     sent(&mut queue, 0);
     queue.end(1, Ended::Uncertain);
@@ -90,7 +94,7 @@ fn an_uncertain_version_gives_way_and_is_superseded_once_a_newer_one_is_delivere
 
 #[test]
 fn an_uncertain_event_holds_its_row_key_until_a_person_decides() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     sent(&mut queue, 0);
     queue.end(1, Ended::Uncertain);
@@ -103,7 +107,7 @@ fn an_uncertain_event_holds_its_row_key_until_a_person_decides() {
 
 #[test]
 fn a_waiting_retry_holds_its_row_key_and_a_dead_event_releases_it() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     queue.offer(item(2, "a", OrderMode::Ordered));
     assert_eq!(sent(&mut queue, 0), [1]);
@@ -116,7 +120,7 @@ fn a_waiting_retry_holds_its_row_key_and_a_dead_event_releases_it() {
 
 #[test]
 fn independent_deliveries_of_one_row_key_go_together() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Independent));
     queue.offer(item(2, "a", OrderMode::Independent));
     assert_eq!(sent(&mut queue, 0), [1, 2]);
@@ -124,7 +128,7 @@ fn independent_deliveries_of_one_row_key_go_together() {
 
 #[test]
 fn an_offer_of_what_is_held_changes_nothing() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     assert_eq!(sent(&mut queue, 0), [1]);
     queue.offer(item(1, "a", OrderMode::Ordered));
@@ -340,14 +344,14 @@ impl Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_queue_agrees_with_a_model_that_works_everything_out_anew(
         order in prop_oneof![Just(OrderMode::Latest), Just(OrderMode::Ordered), Just(OrderMode::Independent)],
         steps in prop::collection::vec(step(), 1..300),
     ) {
-        let queue = Queue::new(usize::MAX);
+        let queue = Queue::new(Bounds { held: usize::MAX, per_row_key: usize::MAX }, 7);
         let (model, superseded) = (Model::default(), BTreeSet::new());
         let mut pair = Pair { order, queue, model, superseded, now: 0, next_id: 1 };
         for step in &steps {

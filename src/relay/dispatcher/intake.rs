@@ -1,60 +1,69 @@
-//! What to read next, and what becomes of what was read.
+//! What to read next.
 //!
 //! Fresh deliveries come by a cursor that only ascends; it is for speed, never for correctness. Whatever it passed and
-//! is not in memory (a late commit under a lower id, a replay, a row that was forgotten) is found by the sweep, which
-//! walks the ids below the cursor again, at no more than a fiftieth of the time.
+//! is not in memory (a late commit under a lower id, a replay, a row that was left out) is found by the sweep, which
+//! walks the ids below the cursor again, at no more than a fiftieth of the time. What becomes of what was read stands in
+//! `offers`.
+//!
+//! What is fresh and what was found again take turns, so that neither starves the other.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::Dispatcher;
 use super::events::Event;
-use super::reads::{Job, Reading, SWEEP_IDS, Swept, read};
+use super::memory::{Memory, Share};
+use super::reads::{Job, read};
 use crate::config::RelayConfig;
-use crate::core::queue::{Ended, Item, OrderMode};
-use crate::core::row::TopicKind;
 use crate::relay::reconnect::retrying;
-use crate::store::{FetchLimits, Fetched, Owed};
+use crate::store::{FetchLimits, Owed};
 
 /// The share of time that sweeps may take: one part in so many.
 const SWEEP_SHARE: u32 = 50;
-/// Payload bytes that are read however full the memory is, so that a blocked row key never stops the rest.
-const LEAST_BYTES: u64 = 64 * 1024;
+/// Payload bytes for which it is worth while to read.
+const ENOUGH_BYTES: u64 = 64 * 1024;
 
 /// A delivery in memory, with its share of the bytes that may be held.
 pub(super) struct Content {
     pub(super) owed: Owed,
-    _share: Option<OwnedSemaphorePermit>,
+    pub(super) _share: Option<Share>,
 }
 
 /// Where reading stands.
 pub(super) struct Intake {
-    limits: FetchLimits,
-    poll_busy: Duration,
-    poll_idle: Duration,
+    pub(super) limits: FetchLimits,
+    pub(super) poll_busy: Duration,
+    pub(super) poll_idle: Duration,
     /// Deliveries up to here have been read.
-    cursor: i64,
-    more: bool,
+    pub(super) cursor: i64,
+    pub(super) more: bool,
     /// Whether the destination is paused, as far as is known.
     pub(super) paused: bool,
-    reading: bool,
-    interval: Duration,
-    next_poll: Duration,
+    pub(super) reading: bool,
+    pub(super) interval: Duration,
+    pub(super) next_poll: Duration,
     /// The sweep that is under way has read up to here.
-    sweep: Option<i64>,
-    next_sweep: Duration,
+    pub(super) sweep: Option<i64>,
+    pub(super) next_sweep: Duration,
     /// Its share of the time allows a sweep from then on.
     sweep_allowed: Duration,
-    /// Ids whose deliveries are to be loaded: taken ones first.
-    awaited: HashSet<i64>,
+    /// Ids whose deliveries were taken and are to be loaded.
+    pub(super) awaited: BTreeSet<i64>,
     /// Loaded in this order, so that what belongs to one row key keeps its own.
-    strays: BTreeSet<i64>,
-    uncertain_version: u64,
-    memory: Arc<Semaphore>,
+    pub(super) strays: BTreeSet<i64>,
+    turn: Turn,
+    pub(super) uncertain_version: u64,
+    pub(super) memory: Memory,
     bell: watch::Receiver<u64>,
+}
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Found,
+    Fresh,
 }
 
 impl Intake {
@@ -76,10 +85,12 @@ impl Intake {
             sweep: None,
             next_sweep: Duration::ZERO,
             sweep_allowed: Duration::ZERO,
-            awaited: HashSet::new(),
+            awaited: BTreeSet::new(),
             strays: BTreeSet::new(),
+            turn: Turn::Fresh,
             uncertain_version: 0,
-            memory: Arc::new(Semaphore::new((bytes * 2).min(Semaphore::MAX_PERMITS))),
+            // What is read next and what is on its way.
+            memory: Memory::of(bytes.saturating_mul(2)),
             bell,
         }
     }
@@ -123,24 +134,27 @@ impl Intake {
         }
     }
 
-    /// A sweep has ended, whose last step took so long.
-    fn rest_from_sweeps(&mut self, monotonic: Duration, took: Duration) {
+    /// A step of a sweep took so long: the next one comes when that is its share of the time.
+    pub(super) fn rest_after(&mut self, took: Duration, monotonic: Duration) {
         self.sweep_allowed = monotonic + took * SWEEP_SHARE;
-        self.next_sweep = self.sweep_allowed.max(monotonic + self.interval);
+        self.next_sweep = self.sweep_allowed;
     }
 
-    /// A share of the memory for `bytes` of payload, if there is room.
-    fn share(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let bytes = u32::try_from(bytes.max(1)).ok()?;
-        self.memory.clone().try_acquire_many_owned(bytes).ok()
+    pub(super) fn rows(&self) -> usize {
+        usize::try_from(self.limits.rows).unwrap_or(usize::MAX)
     }
 
     fn fetch_limits(&self, room: usize) -> FetchLimits {
-        let free = u64::try_from(self.memory.available_permits()).unwrap_or(u64::MAX);
         FetchLimits {
             rows: self.limits.rows.min(u32::try_from(room).unwrap_or(u32::MAX)),
-            bytes: self.limits.bytes.min(free).max(LEAST_BYTES),
+            // A single row comes anyway.
+            bytes: self.limits.bytes.min(self.memory.free()),
         }
+    }
+
+    /// Whether it is worth while to read for the bytes that are free.
+    fn has_memory(&self) -> bool {
+        self.memory.free() >= ENOUGH_BYTES.min(self.limits.bytes)
     }
 }
 
@@ -157,10 +171,9 @@ impl Dispatcher {
         let context = self.context.clone();
         // A drain needs nothing that is still to be read.
         let (shard, drain) = (self.lease.shard.clone(), self.stop.drain.clone());
-        let limits = self.intake.limits;
         self.tasks.spawn(async move {
             let started = context.clock.monotonic();
-            let reading = retrying("read", &drain, || read(&*context.store, &shard, &job, limits)).await;
+            let reading = retrying("read", &drain, || read(&*context.store, &shard, &job)).await;
             crate::crash_point!("after_fetch");
             let took = context.clock.monotonic().saturating_sub(started);
             Event::Read(reading.map(|reading| reading.map(|reading| reading.taking(took))))
@@ -168,175 +181,125 @@ impl Dispatcher {
     }
 
     fn next_job(&mut self, monotonic: Duration) -> Option<Job> {
-        let intake = &mut self.intake;
-        let rows = usize::try_from(intake.limits.rows).unwrap_or(usize::MAX);
-        if !intake.awaited.is_empty() {
-            let mut ids: Vec<i64> = intake.awaited.iter().copied().take(rows).collect();
-            ids.sort_unstable();
-            return Some(Job::Load(ids));
+        if let Some(job) = self.load_awaited() {
+            return Some(job);
+        }
+        // Takes a fiftieth of the time, so it need not wait until there is nothing better to do.
+        let sweep = monotonic >= self.intake.next_sweep;
+        if sweep && self.intake.cursor > 0 {
+            return Some(self.next_step());
+        }
+        let hungry = self.is_hungry();
+        if hungry && !self.intake.paused {
+            self.make_room();
+            if let Some(job) = self.next_found() {
+                self.intake.turn = Turn::Fresh;
+                return Some(job);
+            }
         }
         let room = self.queue.room();
-        let hungry = self.queue.ready() < rows;
-        if room > 0 && hungry && !intake.strays.is_empty() && !intake.paused {
-            let mut ids = std::mem::take(&mut intake.strays);
-            if let Some(first_left) = ids.iter().nth(rows.min(room)).copied() {
-                intake.strays = ids.split_off(&first_left);
-            }
-            return Some(Job::Load(ids.into_iter().collect()));
-        }
-        let poll = monotonic >= intake.next_poll;
-        if (intake.more && hungry && room > 0 && !intake.paused) || poll {
+        let poll = monotonic >= self.intake.next_poll;
+        if (self.intake.more && hungry && room > 0 && !self.intake.paused) || poll {
+            self.intake.turn = Turn::Found;
             return Some(Job::Fetch {
-                after: intake.cursor,
-                limits: intake.fetch_limits(room),
+                after: self.intake.cursor,
+                // A poll of one that is not hungry only looks at the clock, and whether it is paused.
+                limits: self.intake.fetch_limits(if hungry { room } else { 0 }),
+                floor: self.queue.floor(),
             });
         }
-        if monotonic >= intake.next_sweep || intake.sweep.is_some() {
-            let (after, upto) = (intake.sweep.unwrap_or(0), intake.cursor);
-            return Some(Job::Sweep {
-                after,
-                upto,
-                version: intake.uncertain_version,
-                held: self.queue.uncertain(),
-            });
-        }
-        if poll {
-            intake.next_poll = monotonic + intake.interval;
-        }
-        None
+        sweep.then(|| self.next_step())
     }
 
-    /// Takes note of what was read.
-    pub(super) fn read(&mut self, reading: Reading) {
-        self.intake.reading = false;
-        let monotonic = self.context.clock.monotonic();
-        match reading {
-            Reading::Fetched(fetched) => self.fetched(fetched, monotonic),
-            Reading::Swept(swept) => self.swept(swept, monotonic),
-            Reading::Loaded { asked, owed } => self.loaded(&asked, owed),
+    /// Whether more should be read: there is little to send, and memory for more, or none that will be free by itself.
+    fn is_hungry(&mut self) -> bool {
+        let ready = self.queue.ready();
+        if !self.intake.awaited.is_empty() || ready >= self.intake.rows() {
+            return false;
         }
+        if ready == 0 && !self.intake.has_memory() {
+            // What is not ready waits without its content, since that keeps others from being sent.
+            self.queue.shed_contents();
+        }
+        self.intake.has_memory() || (ready == 0 && self.on_its_way() == 0)
     }
 
-    fn fetched(&mut self, fetched: Fetched, monotonic: Duration) {
-        self.look_at_clock(fetched.now);
-        let intake = &mut self.intake;
-        let found = !fetched.owed.is_empty();
-        if intake.paused && !fetched.paused {
-            // What was skipped while it was paused lies below the cursor.
-            intake.next_sweep = Duration::ZERO;
-        }
-        intake.paused = fetched.paused;
-        intake.cursor = intake.cursor.max(fetched.upto);
-        intake.more = fetched.more;
-        intake.interval = if found {
-            intake.poll_busy
-        } else {
-            (intake.interval * 2).min(intake.poll_idle)
-        };
-        intake.next_poll = monotonic + intake.interval;
-        for owed in fetched.owed {
-            if let Some(older) = self.unknown_before(&owed, &fetched.behind) {
-                // An older version came into sight late, below the cursor: it is read first, and the cursor waits.
-                let intake = &mut self.intake;
-                intake.strays.insert(older);
-                (intake.cursor, intake.more) = (owed.row.id - 1, false);
-                intake.next_poll = monotonic + intake.poll_busy;
-                return;
-            }
-            self.offer(owed);
+    /// Deliveries whose content is free again soon.
+    fn on_its_way(&self) -> usize {
+        self.recorder.beginning() + self.sender.len()
+    }
+
+    /// Makes room for what can go sooner than what is held, if there is anything.
+    fn make_room(&mut self) {
+        let intake = &self.intake;
+        if intake.more || !intake.strays.is_empty() || self.queue.has_left_off() {
+            self.queue.make_room(intake.rows());
         }
     }
 
-    /// The older version of the same row that is owed, and that this dispatcher does not know of.
-    fn unknown_before(&self, owed: &Owed, behind: &HashMap<i64, i64>) -> Option<i64> {
-        let older = *behind.get(&owed.row.id)?;
-        (self.order_of(owed) != OrderMode::Independent && !self.queue.knows(older)).then_some(older)
-    }
-
-    fn swept(&mut self, swept: Swept, monotonic: Duration) {
-        let done = swept.ids.len() < usize::try_from(SWEEP_IDS).unwrap_or(usize::MAX);
-        let intake = &mut self.intake;
-        intake.sweep = swept.ids.last().copied().filter(|_| !done);
-        if done {
-            intake.rest_from_sweeps(monotonic, swept.took);
+    /// What was taken is loaded as far as there is memory: a row at least, as soon as any is free.
+    fn load_awaited(&mut self) -> Option<Job> {
+        if self.intake.awaited.is_empty() {
+            return None;
         }
-        let room = self.queue.room();
-        for outbox_id in swept.ids.into_iter().filter(|id| !self.queue.knows(*id)) {
-            if intake.strays.len() >= room {
-                // What is left out now is found first by the next sweep, and nothing above it before.
-                intake.sweep = None;
-                intake.rest_from_sweeps(monotonic, swept.took);
-                break;
-            }
-            intake.strays.insert(outbox_id);
+        if self.intake.memory.free() == 0 && self.on_its_way() == 0 {
+            // All of it is held by what waits, be it behind one of these.
+            self.queue.shed_contents();
         }
-        if swept.version == intake.uncertain_version {
-            // What a person replayed goes ahead of what has waited behind it.
-            for owed in swept.replayed {
-                self.offer(owed);
-            }
-            let waiting = swept.uncertain.into_iter().map(|one| (one.outbox_id, one.row));
-            self.queue.set_uncertain(waiting);
-        }
-        for outbox_id in swept.cancelled {
-            if let Some(mark) = self.queue.withdraw(outbox_id) {
-                self.cancel(outbox_id, mark);
-            }
-        }
-    }
-
-    fn loaded(&mut self, asked: &[i64], owed: Vec<Owed>) {
-        // A load that was cut by its limits says nothing of the ids above the last that came.
-        let told = owed.last().map_or(i64::MAX, |last| last.row.id);
-        let cut = owed.len() < asked.len() && told < i64::MAX;
-        let come: HashSet<i64> = owed.iter().map(|owed| owed.row.id).collect();
-        for outbox_id in asked.iter().filter(|id| !come.contains(id)) {
-            if cut && *outbox_id > told {
-                if !self.intake.awaited.contains(outbox_id) {
-                    self.intake.strays.insert(*outbox_id);
-                }
-            } else if self.intake.awaited.remove(outbox_id) {
-                self.queue.end(*outbox_id, Ended::Otherwise);
-            }
-        }
-        let now = self.clock.now(self.context.clock.monotonic());
-        let active = self.active.borrow().clone();
-        for owed in owed {
-            if self.intake.awaited.remove(&owed.row.id) {
-                let share = self.intake.share(owed.row.payload.len());
-                self.prepare(Content { owed, _share: share }, now, &active);
-            } else {
-                self.offer(owed);
-            }
-        }
-    }
-
-    fn order_of(&self, owed: &Owed) -> OrderMode {
-        let configured = self.active.borrow().order;
-        configured.unwrap_or(match owed.row.op.kind() {
-            TopicKind::State => OrderMode::Latest,
-            TopicKind::Event => OrderMode::Ordered,
+        let free = self.intake.memory.free();
+        let ids = self.intake.awaited.iter().copied().take(self.intake.rows());
+        (free > 0).then(|| Job::Load {
+            ids: ids.collect(),
+            limits: FetchLimits {
+                bytes: self.intake.limits.bytes.min(free),
+                ..self.intake.limits
+            },
+            floor: None,
         })
     }
 
-    fn offer(&mut self, owed: Owed) {
-        let order = self.order_of(&owed);
-        let (outbox_id, row, due) = (owed.row.id, owed.row.row.clone(), owed.due_at);
-        let (trace, mark) = (owed.trace(), owed.mark());
-        // Without a share of the memory only the id is kept; the content is read again when its turn has come.
-        let share = self.intake.share(owed.row.payload.len());
-        let content = share.map(|share| Content {
-            owed,
-            _share: Some(share),
-        });
-        self.queue.offer(Item {
-            outbox_id,
-            row,
-            order,
-            due,
-            trace,
-            mark,
-            content,
-        });
+    /// What was left out and found again, if it is its turn.
+    fn next_found(&mut self) -> Option<Job> {
+        let (room, floor) = (self.queue.room(), self.queue.floor());
+        if room == 0 || (self.intake.turn == Turn::Fresh && self.intake.more) {
+            return None;
+        }
+        let limits = self.intake.fetch_limits(room);
+        if let Some(left_off) = self.queue.next_left_off() {
+            return Some(Job::Row {
+                left_off,
+                limits,
+                floor,
+            });
+        }
+        if self.intake.strays.is_empty() {
+            return None;
+        }
+        let mut ids = std::mem::take(&mut self.intake.strays);
+        if let Some(first_left) = ids.iter().nth(self.intake.rows().min(room)).copied() {
+            self.intake.strays = ids.split_off(&first_left);
+        }
+        Some(Job::Load {
+            ids: ids.into_iter().collect(),
+            limits,
+            floor,
+        })
+    }
+
+    fn next_step(&mut self) -> Job {
+        let after = self.intake.sweep.unwrap_or(0);
+        if after == 0 {
+            self.queue.sweep_begins();
+        }
+        Job::Sweep {
+            after,
+            upto: self.intake.cursor,
+            version: self.intake.uncertain_version,
+            held: self.queue.uncertain(),
+            limits: FetchLimits {
+                bytes: ENOUGH_BYTES,
+                ..self.intake.limits
+            },
+        }
     }
 }

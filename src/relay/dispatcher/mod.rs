@@ -12,6 +12,8 @@
 
 mod events;
 mod intake;
+mod memory;
+mod offers;
 mod outcomes;
 mod prepare;
 mod reads;
@@ -26,10 +28,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::heartbeat::Tenure;
 use super::reconnect::retrying;
 use super::takeover::take_over;
-use super::{Active, Context, Vitals};
-use crate::core::queue::Queue;
+use super::{Active, Context};
+use crate::core::queue::{Bounds, Queue};
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
 use events::Event;
@@ -63,7 +66,7 @@ pub(super) async fn dispatch(
     context: Context,
     lease: Lease,
     active: watch::Receiver<Arc<Active>>,
-    vitals: watch::Receiver<Vitals>,
+    tenure: Tenure,
     stop: Stop,
 ) -> Result<Exit, StoreError> {
     let current = active.borrow().clone();
@@ -88,7 +91,8 @@ pub(super) async fn dispatch(
         return Ok(Exit::GraceOver);
     };
     let (renderings, uncertain) = open?;
-    let mut queue = Queue::new(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    let bounds = Bounds::of(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
+    let mut queue = Queue::new(bounds, chance.u64(..));
     // Before the first delivery comes, or it would go past one of its row key that waits for a person.
     queue.set_uncertain(uncertain.into_iter().map(|one| (one.outbox_id, one.row)));
     let dispatcher = Dispatcher {
@@ -107,7 +111,7 @@ pub(super) async fn dispatch(
         context,
         lease,
         active,
-        vitals,
+        tenure,
         stop,
     };
     dispatcher.run().await
@@ -118,7 +122,7 @@ pub(super) struct Dispatcher {
     context: Context,
     lease: Lease,
     active: watch::Receiver<Arc<Active>>,
-    vitals: watch::Receiver<Vitals>,
+    tenure: Tenure,
     stop: Stop,
     queue: Queue<Content>,
     intake: Intake,
@@ -185,6 +189,11 @@ impl Dispatcher {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
         let active = self.active.borrow().clone();
+        if !self.lost && self.tenure.is_over() {
+            let (destination, epoch) = (&self.lease.shard.destination, self.lease.epoch);
+            tracing::warn!(%destination, epoch, "the heartbeat was silent for too long: the lease is lost, or may be");
+            self.lost = true;
+        }
         if self.may_begin(monotonic) {
             self.fill(now, &active);
         } else {
@@ -263,7 +272,7 @@ impl Dispatcher {
         if self.draining() || self.sender.is_held(monotonic) {
             return;
         }
-        if !self.vitals.borrow().outlives(monotonic, active.timeout) {
+        if !self.tenure.outlives(monotonic, active.timeout) {
             return;
         }
         let now = self.clock.now(monotonic);
@@ -307,7 +316,7 @@ impl Dispatcher {
             () = self.stop.abort.cancelled() => return Ok(()),
             () = self.stop.drain.cancelled(), if !draining => {}
             Ok(()) = self.active.changed() => self.open_renderings(),
-            Ok(()) = self.vitals.changed() => {}
+            Ok(()) = self.tenure.changed() => {}
             () = self.intake.woken() => {}
             () = tokio::time::sleep(sleep) => {}
         }

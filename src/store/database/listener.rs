@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgListener, PgPool, PgPoolOptions};
 use sqlx::{Acquire as _, Connection as _};
+use tokio::time::timeout;
 
 use super::Postgres;
 use crate::core::time::Timestamp;
@@ -27,6 +28,8 @@ const FIRST_TRY: Duration = Duration::from_millis(1);
 const LAST_TRY: Duration = Duration::from_millis(250);
 /// How often a sleeper says that it lives; the server ends a session that is silent for three times as long.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// How long an answer is waited for. Nothing that is said here takes long.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection that listens.
 pub(super) struct Listener {
@@ -90,7 +93,7 @@ impl Listener {
                         self.state = State::Roused;
                         return Ok(());
                     }
-                    self.own().await?.ping().await?;
+                    self.say_alive().await?;
                 }
                 State::Roused => {
                     self.let_go().await?;
@@ -116,7 +119,7 @@ impl Listener {
 
     /// Whether a notification came within `time`; several that came together count as one.
     async fn heard_within(&mut self, time: Duration) -> Result<bool, StoreError> {
-        match tokio::time::timeout(time, self.connection.try_recv()).await {
+        match timeout(time, self.connection.try_recv()).await {
             Err(_) => Ok(false),
             Ok(Ok(Some(_))) => {
                 while self.connection.next_buffered().is_some() {}
@@ -147,8 +150,8 @@ impl Listener {
     /// Runs a statement that says whether it did what it is for.
     async fn in_own_session(&mut self, statement: &'static str) -> Result<bool, StoreError> {
         let own = self.session;
-        let connection = self.own().await?;
-        let (session, done): (i32, bool) = sqlx::query_as(statement).fetch_one(connection).await?;
+        let answer = sqlx::query_as(statement).fetch_one(self.own().await?);
+        let (session, done): (i32, bool) = timeout(PATIENCE, answer).await.map_err(|_| silent())??;
         if session == own {
             return Ok(done);
         }
@@ -157,9 +160,18 @@ impl Listener {
         ))
     }
 
+    async fn say_alive(&mut self) -> Result<(), StoreError> {
+        let answer = timeout(PATIENCE, self.own().await?.ping()).await;
+        Ok(answer.map_err(|_| silent())??)
+    }
+
     async fn own(&mut self) -> Result<&mut PgConnection, StoreError> {
         Ok(self.connection.acquire().await?)
     }
+}
+
+fn silent() -> StoreError {
+    StoreError::Unavailable("no answer came in time; check the network between here and there".to_owned())
 }
 
 /// `PgListener` takes its connection from a pool; this one ends with it, and a session with its connection.

@@ -7,7 +7,8 @@ pub use crate::config::Pooler;
 /// Limits of the connections to the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseOptions {
-    /// Connections at most. SQLite: connections that read; one more writes, and one watches.
+    /// Connections at most, beside two for heartbeats and leases. SQLite: connections that read; one more writes, and one
+    /// watches.
     pub max_connections: u32,
     /// How long a caller waits for a connection.
     pub acquire_timeout: Duration,
@@ -17,6 +18,9 @@ pub struct DatabaseOptions {
     pub lock_timeout: Duration,
     /// How long a transaction may stand idle before the server ends it.
     pub idle_in_transaction_timeout: Duration,
+    /// How long an answer is waited for before the connection is given up (PostgreSQL). Longer than `statement_timeout`:
+    /// it is for a network that swallows what is sent, and the server speaks first where it can be heard.
+    pub answer_timeout: Duration,
     /// What to do where a SQLite file is missing.
     pub missing_file: MissingFile,
     /// What stands between this program and PostgreSQL.
@@ -40,6 +44,7 @@ impl Default for DatabaseOptions {
             statement_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(10),
             idle_in_transaction_timeout: Duration::from_secs(30),
+            answer_timeout: Duration::from_secs(35),
             missing_file: MissingFile::Refuse,
             pooler: Pooler::None,
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres as Driver};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
 
 use super::{Args, DatabaseOptions, Pooler, Row, Statement};
 use crate::store::error::StoreError;
@@ -37,7 +37,7 @@ pub(crate) enum Prepared {
 pub(crate) struct Postgres {
     pub(crate) pool: PgPool,
     /// Behind a pooler: what a transaction begins with.
-    begin: Option<Arc<str>>,
+    pub(super) begin: Option<Arc<str>>,
 }
 
 impl Postgres {
@@ -90,11 +90,8 @@ impl Postgres {
         }
     }
 
-    pub(super) async fn begin(&self) -> Result<sqlx::Transaction<'static, Driver>, StoreError> {
-        Ok(match &self.begin {
-            None => self.pool.begin().await?,
-            Some(begin) => self.pool.begin_with(AssertSqlSafe(begin.to_string())).await?,
-        })
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
     }
 }
 

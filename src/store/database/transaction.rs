@@ -3,26 +3,37 @@
 //! Only [`super::Database::write`] makes one, in a task of its own.
 
 use std::pin::Pin;
+use std::time::Duration;
 
-use sqlx::{Postgres, Sqlite};
+use sqlx::Sqlite;
+use tokio_util::task::TaskTracker;
 
-use super::postgres::Prepared;
-use super::{Args, Engine, Row, Statement, postgres, sqlite};
+use super::{Args, Engine, Held, Row, Statement, sqlite};
 use crate::store::error::StoreError;
 
 /// What a closure given to [`super::Database::write`] returns.
 pub(crate) type Work<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;
 
 /// A transaction that is open.
+#[derive(Debug)]
 pub(crate) enum Transaction {
-    Postgres(sqlx::Transaction<'static, Postgres>, Prepared),
+    Postgres(Held),
     Sqlite(sqlx::Transaction<'static, Sqlite>),
 }
 
 impl Transaction {
-    pub(super) async fn begin(engine: &Engine) -> Result<Self, StoreError> {
+    /// `patience` and `tasks` are as for [`Held::acquire`].
+    pub(super) async fn begin(
+        engine: &Engine,
+        patience: Duration,
+        tasks: &TaskTracker,
+    ) -> Result<Self, StoreError> {
         Ok(match engine {
-            Engine::Postgres(postgres) => Self::Postgres(postgres.begin().await?, postgres.prepared()),
+            Engine::Postgres(postgres) => {
+                let mut connection = Held::acquire(postgres, patience, tasks).await?;
+                connection.begin().await?;
+                Self::Postgres(connection)
+            }
             // A transaction that reads first and writes later fails at once if another process wrote in between,
             // whatever the time-out says. So it writes from its first moment.
             Engine::Sqlite(sqlite) => Self::Sqlite(sqlite.writer.begin_with("begin immediate").await?),
@@ -36,9 +47,7 @@ impl Transaction {
         args: Args,
     ) -> Result<Vec<Row>, StoreError> {
         match self {
-            Self::Postgres(transaction, prepared) => {
-                postgres::rows(transaction, statement, &args, *prepared).await
-            }
+            Self::Postgres(connection) => connection.rows(statement, &args).await,
             Self::Sqlite(transaction) => sqlite::rows(transaction, statement, &args).await,
         }
     }
@@ -50,16 +59,14 @@ impl Transaction {
         args: Args,
     ) -> Result<u64, StoreError> {
         match self {
-            Self::Postgres(transaction, prepared) => {
-                postgres::execute(transaction, statement, &args, *prepared).await
-            }
+            Self::Postgres(connection) => connection.execute(statement, &args).await,
             Self::Sqlite(transaction) => sqlite::execute(transaction, statement, &args).await,
         }
     }
 
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         match self {
-            Self::Postgres(transaction, _) => transaction.commit().await?,
+            Self::Postgres(mut connection) => connection.say("commit").await?,
             Self::Sqlite(transaction) => transaction.commit().await?,
         }
         Ok(())
@@ -68,8 +75,8 @@ impl Transaction {
     /// What made the caller give up matters more than whether the server could still be told.
     pub(super) async fn rollback(self) {
         let _ = match self {
-            Self::Postgres(transaction, _) => transaction.rollback().await,
-            Self::Sqlite(transaction) => transaction.rollback().await,
+            Self::Postgres(mut connection) => connection.say("rollback").await,
+            Self::Sqlite(transaction) => transaction.rollback().await.map_err(StoreError::from),
         };
     }
 }

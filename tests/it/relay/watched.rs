@@ -1,13 +1,14 @@
 //! A store that tells what it has done, and can lose its answers: what tests wait on in place of sleeping.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, Commits, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, Record, Recorded, RelayId, Shard,
-    Store, StoreError, Uncertain,
+    Beat, Commits, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId,
+    Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -19,6 +20,8 @@ pub(super) struct Watched {
     lose_answers: AtomicU32,
     /// So many records fail before they reach the database.
     fail_records: AtomicU32,
+    /// How often the heart of each relay has beaten.
+    beats: watch::Sender<HashMap<RelayId, u32>>,
     /// So many heartbeats fail.
     fail_beats: AtomicU32,
     failed_beats: watch::Sender<u32>,
@@ -34,6 +37,30 @@ pub(super) struct Watched {
     ears: watch::Sender<u32>,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
+    payloads: Mutex<Payloads>,
+}
+
+/// The payloads that were handed out, for as long as somebody holds them.
+#[derive(Default)]
+struct Payloads {
+    held: Vec<Weak<str>>,
+    /// The most bytes that were held at once.
+    most: usize,
+}
+
+impl Payloads {
+    fn hand_out<'o>(&mut self, owed: impl IntoIterator<Item = &'o Owed>) {
+        self.held.retain(|payload| payload.strong_count() > 0);
+        self.held
+            .extend(owed.into_iter().map(|owed| Arc::downgrade(&owed.row.payload)));
+        let bytes = self
+            .held
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(|held| held.len())
+            .sum();
+        self.most = self.most.max(bytes);
+    }
 }
 
 impl Watched {
@@ -43,6 +70,7 @@ impl Watched {
             changes: watch::channel(0).0,
             lose_answers: AtomicU32::new(0),
             fail_records: AtomicU32::new(0),
+            beats: watch::channel(HashMap::new()).0,
             fail_beats: AtomicU32::new(0),
             failed_beats: watch::channel(0).0,
             failed_records: watch::channel(0).0,
@@ -53,10 +81,19 @@ impl Watched {
             fail_ears: AtomicU32::new(0),
             ears: watch::channel(0).0,
             sweeps_blind: AtomicBool::new(false),
+            payloads: Mutex::default(),
         })
     }
 
-    /// Hears of every record, lease and chore that has been done from now on.
+    /// Waits until the heart of `relay` has beaten so often more, and what followed from all but the last beat is done.
+    pub(super) async fn beaten(&self, relay: RelayId, times: u32) {
+        let mut beats = self.beats.subscribe();
+        let count = |beats: &HashMap<RelayId, u32>| beats.get(&relay).copied().unwrap_or_default();
+        let until = count(&beats.borrow()) + times;
+        beats.wait_for(|beats| count(beats) >= until).await.unwrap();
+    }
+
+    /// Hears of every heartbeat, record, lease and chore that has been done from now on.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -103,6 +140,11 @@ impl Watched {
 
     pub(super) fn see_sweeps(&self) {
         self.sweeps_blind.store(false, Ordering::SeqCst);
+    }
+
+    /// The most bytes of payload that were held at once.
+    pub(super) fn most_bytes(&self) -> usize {
+        self.payloads.lock().unwrap().most
     }
 
     /// Waits until so many heartbeats have failed.
@@ -152,7 +194,13 @@ impl Store for Watched {
             self.failed_beats.send_modify(|failed| *failed += 1);
             return Err(away());
         }
-        self.inner.beat(relay, lease_ttl).await
+        let beat = self.inner.beat(relay, lease_ttl).await;
+        if beat.is_ok() {
+            self.beats
+                .send_modify(|beats| *beats.entry(*relay).or_default() += 1);
+            self.changed();
+        }
+        beat
     }
 
     async fn leases(&self, lease_ttl: Duration) -> Result<Vec<LeaseRow>, StoreError> {
@@ -188,6 +236,8 @@ impl Store for Watched {
         let fetched = self.inner.fetch(shard, after, limits).await;
         let paused = fetched.as_ref().is_ok_and(|fetched| fetched.paused);
         self.paused.send_replace(paused);
+        let owed = fetched.iter().flat_map(|fetched| &fetched.owed);
+        self.payloads.lock().unwrap().hand_out(owed);
         fetched
     }
 
@@ -197,7 +247,7 @@ impl Store for Watched {
         after: i64,
         upto: i64,
         limit: u32,
-    ) -> Result<Vec<i64>, StoreError> {
+    ) -> Result<Vec<OwedId>, StoreError> {
         let ids = self.inner.owed_ids(shard, after, upto, limit).await;
         if self.sweeps_blind.load(Ordering::SeqCst) {
             return Ok(vec![]);
@@ -205,8 +255,24 @@ impl Store for Watched {
         ids
     }
 
+    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
+        self.inner.behind(shard, ids, from).await
+    }
+
+    async fn owed_of_row(
+        &self,
+        shard: &Shard,
+        row: &RowId,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.inner.owed_of_row(shard, row, from, limit).await
+    }
+
     async fn load(&self, shard: &Shard, ids: &[i64], limits: FetchLimits) -> Result<Vec<Owed>, StoreError> {
-        self.inner.load(shard, ids, limits).await
+        let loaded = self.inner.load(shard, ids, limits).await;
+        self.payloads.lock().unwrap().hand_out(loaded.iter().flatten());
+        loaded
     }
 
     async fn uncertain(&self, shard: &Shard) -> Result<Vec<Uncertain>, StoreError> {

@@ -49,6 +49,7 @@ impl Clock for CountingClock {
 
 /// A relay that runs in this process.
 pub(super) struct Running {
+    pub(super) id: RelayId,
     pub(super) relay: Relay,
 }
 
@@ -132,18 +133,23 @@ impl World {
     }
 
     pub(super) fn destinations(&self, more: &str) -> Destinations {
+        self.destinations_of(&self.config(more))
+    }
+
+    fn destinations_of(&self, config: &Config) -> Destinations {
         let clock: Arc<dyn Clock> = self.clock.clone();
-        assemble::destinations(&self.config(more), &clock).unwrap()
+        assemble::destinations(config, &clock).unwrap()
     }
 
     /// Starts a relay; several may run at once.
     pub(super) async fn relay(&self, more: &str) -> Running {
-        self.relay_with(more, |_| {}).await
+        self.relay_that_holds(self.config(more).relay.max_held, more)
+            .await
     }
 
     /// Starts a relay with room for so many deliveries in memory.
     pub(super) async fn relay_that_holds(&self, max_held: u32, more: &str) -> Running {
-        self.relay_with(more, |limits| limits.max_held = max_held).await
+        self.relay_with(more, |relay| relay.max_held = max_held).await
     }
 
     /// Starts a relay that hears of rows in this way, and itself looks once an hour.
@@ -159,20 +165,28 @@ impl World {
         .await
     }
 
-    /// Starts a relay whose own limits are changed.
-    pub(super) async fn relay_with(&self, more: &str, change: impl Fn(&mut RelayConfig)) -> Running {
+    /// Starts a relay whose section of the configuration is changed.
+    pub(super) async fn relay_with(&self, more: &str, change: impl FnOnce(&mut RelayConfig)) -> Running {
         let mut config = self.config(more);
         change(&mut config.relay);
-        let context = assemble::context(
-            RelayId(Uuid::new_v4()),
-            self.store.clone(),
-            &config,
-            self.clock.clone(),
-        )
-        .await
-        .unwrap();
+        self.relay_of(&config).await
+    }
+
+    /// Starts a relay whose heart beats more slowly, and that may be silent for so long.
+    pub(super) async fn relay_that_beats(&self, every: Duration, lease_ttl: Duration, more: &str) -> Running {
+        let mut config = self.config(more);
+        (config.relay.heartbeat, config.relay.lease_ttl) = (every, lease_ttl);
+        self.relay_of(&config).await
+    }
+
+    async fn relay_of(&self, config: &Config) -> Running {
+        let id = RelayId(Uuid::new_v4());
+        let context = assemble::context(id, self.store.clone(), config, self.clock.clone())
+            .await
+            .unwrap();
         Running {
-            relay: Relay::start(context, self.destinations(more)),
+            id,
+            relay: Relay::start(context, self.destinations_of(config)),
         }
     }
 

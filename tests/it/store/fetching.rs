@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aftercommit::core::decide::CancelRequest;
+use aftercommit::core::row::RowId;
 use aftercommit::store::{FetchLimits, Store as _};
 
 use super::draft::under;
@@ -115,8 +116,58 @@ on_both! {
     async fn a_sweep_sees_ids_within_its_bounds_in_order(backend: Backend) {
         let world = World::routed(backend).await;
         world.commit_many(9).await;
-        assert_eq!(world.store.owed_ids(&hook(), 2, 7, 100).await.unwrap(), [3, 4, 5, 6, 7]);
-        assert_eq!(world.store.owed_ids(&hook(), 2, 7, 2).await.unwrap(), [3, 4]);
+        let ids = async |limit| -> Vec<i64> {
+            let owed = world.store.owed_ids(&hook(), 2, 7, limit).await.unwrap();
+            owed.iter().map(|one| one.outbox_id).collect()
+        };
+        assert_eq!(ids(100).await, [3, 4, 5, 6, 7]);
+        assert_eq!(ids(2).await, [3, 4]);
+        let lease = world.lease(relay(1)).await;
+        under(&lease).retry(4, 1).commit(&world.store).await;
+        let now = world.owed().await.now;
+        let due: Vec<bool> = (world.store.owed_ids(&hook(), 2, 5, 9).await.unwrap().iter())
+            .map(|one| one.due_at <= now)
+            .collect();
+        assert_eq!(due, [true, false, true], "it tells which of them wait");
+    }
+
+    async fn the_nearest_older_delivery_that_is_owed_is_found_past_those_that_ended(backend: Backend) {
+        let world = World::routed(backend).await;
+        let versions = |count: i64| (1..=count).map(|version| {
+            let mut row = event("7");
+            row.row_version = Some(version);
+            row
+        });
+        world.commit_rows(&versions(5).collect::<Vec<_>>()).await;
+        world.commit_rows(&[event("another")]).await;
+        let lease = world.lease(relay(1)).await;
+        under(&lease).success(2, 1).success(3, 1).commit(&world.store).await;
+        let behind = async |from| {
+            let found = world.store.behind(&hook(), &[1, 4, 5, 6], from).await.unwrap();
+            found.into_iter().collect::<std::collections::BTreeMap<_, _>>()
+        };
+        assert_eq!(behind(0).await, [(4, 1), (5, 4)].into());
+        assert_eq!(behind(2).await, [(5, 4)].into(), "no further back than asked for");
+    }
+
+    async fn what_is_owed_of_one_row_is_found_from_an_id_on(backend: Backend) {
+        let world = World::routed(backend).await;
+        let rows: Vec<_> = (1..=8).map(|version| {
+            let mut row = event(if version % 2 == 0 { "even" } else { "odd" });
+            row.row_version = Some(version);
+            row
+        }).collect();
+        world.commit_rows(&rows).await;
+        let lease = world.lease(relay(1)).await;
+        let owed = world.owed().await.owed;
+        let even: Vec<i64> = owed.iter().filter(|owed| &*owed.row.row.row_key == "even").map(|owed| owed.row.id).collect();
+        under(&lease).success(even[2], 1).commit(&world.store).await;
+        let found = async |from, limit| {
+            let row = RowId::new("orders", "even");
+            world.store.owed_of_row(&hook(), &row, from, limit).await.unwrap()
+        };
+        assert_eq!(found(0, 9).await, [even[0], even[1], even[3]]);
+        assert_eq!(found(even[1], 1).await, [even[1]]);
     }
 
     async fn what_is_no_longer_owed_is_not_loaded(backend: Backend) {

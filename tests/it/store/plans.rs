@@ -10,6 +10,8 @@ const FETCH: &str = include_str!("../../../src/store/sql/postgres/fetch.sql");
 const LOAD: &str = include_str!("../../../src/store/sql/postgres/load.sql");
 const ORPHANS: &str = include_str!("../../../src/store/sql/postgres/orphans.sql");
 const SWEEP: &str = include_str!("../../../src/store/sql/shared/owed_ids.sql");
+const BEHIND: &str = include_str!("../../../src/store/sql/postgres/behind.sql");
+const OWED_OF_ROW: &str = include_str!("../../../src/store/sql/postgres/owed_of_row.sql");
 const RECORD: &str = include_str!("../../../src/store/sql/postgres/record.sql");
 
 #[tokio::test]
@@ -87,6 +89,8 @@ async fn plans(connection: &mut PgConnection) -> String {
         (FETCH, "'hook', 0, 1, 0, 500, 1000000"),
         (LOAD, "'hook', 0, 1, '{1,2}', 500, 1000000"),
         (SWEEP, "'hook', 0, 1, 0, 500, 1000000"),
+        (BEHIND, "'hook', '{1,2}', 1"),
+        (OWED_OF_ROW, "'hook', 'orders', 'o-1', 1, 64"),
         (ORPHANS, "'hook', 0, 1, 5"),
     ] {
         plans += &explain(connection, "explain (costs off)", statement, args).await;
@@ -120,7 +124,12 @@ async fn on_sqlite_the_hot_statements_look_up_by_key() {
     let fetch = include_str!("../../../src/store/sql/sqlite/fetch.sql");
     let load = include_str!("../../../src/store/sql/sqlite/load.sql");
     let record = include_str!("../../../src/store/sql/sqlite/record.sql");
-    for statement in [fetch, load, SWEEP].into_iter().chain(record.split(";\n\n")) {
+    let behind = include_str!("../../../src/store/sql/sqlite/behind.sql");
+    let owed_of_row = include_str!("../../../src/store/sql/sqlite/owed_of_row.sql");
+    for statement in [fetch, load, SWEEP, behind, owed_of_row]
+        .into_iter()
+        .chain(record.split(";\n\n"))
+    {
         let explain = AssertSqlSafe(format!("explain query plan {}", in_sqlite(statement)));
         let steps: Vec<(i64, i64, i64, String)> =
             sqlx::query_as(explain).fetch_all(&mut connection).await.unwrap();

@@ -94,8 +94,8 @@ corrected as (
         and settled.destination = any (settlement.destinations)
         and settled.key_epoch = settlement.key_epoch
         and settled.state = any (settlement.mistaken_states)
-        -- One that was owed once more has its end above; no statement may write a row twice.
-        and settled.outbox_id <> all (array(select outbox_id from ended))
+        -- One that was owed has its end above; no statement may write a row twice.
+        and settlement.outbox_id not in (select outbox_id from ended)
 ),
 retried as (
     update aftercommit.owed set

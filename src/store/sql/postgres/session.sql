@@ -7,6 +7,11 @@ select
     set_config('statement_timeout', $1, $4),
     set_config('lock_timeout', $2, $4),
     set_config('idle_in_transaction_session_timeout', $3, $4),
+    -- The server notices within half a minute that the network has swallowed its client, and ends what that had open.
+    set_config('tcp_keepalives_idle', '15', $4),
+    set_config('tcp_keepalives_interval', '5', $4),
+    set_config('tcp_keepalives_count', '3', $4),
+    set_config('tcp_user_timeout', '30000', $4),
     -- Every statement looks rows up by key or walks along a key. The tables go from empty to millions of rows and back
     -- within a minute, faster than their statistics: a plan that was right for ten rows must still be right then. So no
     -- plan reads a table from end to end or sorts what its key has in order, and a plan is made once.

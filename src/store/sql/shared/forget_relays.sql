@@ -1,1 +1,0 @@
-delete from aftercommit.relay where beat_at < $1
