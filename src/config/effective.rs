@@ -54,6 +54,7 @@ impl DatabaseConfig {
             namespace,
             max_payload_bytes,
             statement_timeout,
+            pooler,
         } = self;
         writeln!(f, "[database]\nurl = {}", text(database(url)))?;
         writeln!(f, "max_connections = {max_connections}")?;
@@ -61,7 +62,8 @@ impl DatabaseConfig {
             writeln!(f, "namespace = {}", text(namespace))?;
         }
         writeln!(f, "max_payload_bytes = {}", bytes(*max_payload_bytes))?;
-        writeln!(f, "statement_timeout = {}", span(*statement_timeout))
+        writeln!(f, "statement_timeout = {}", span(*statement_timeout))?;
+        writeln!(f, "pooler = {}", text(pooler))
     }
 }
 
@@ -85,6 +87,7 @@ impl RelayConfig {
             lease_ttl,
             poll_busy,
             poll_idle,
+            wakeup,
             shutdown_grace,
             fetch_rows,
             fetch_bytes,
@@ -102,7 +105,12 @@ impl RelayConfig {
             span(*poll_busy),
             span(*poll_idle)
         )?;
-        writeln!(f, "shutdown_grace = {}", span(*shutdown_grace))?;
+        writeln!(
+            f,
+            "wakeup = {}\nshutdown_grace = {}",
+            text(wakeup),
+            span(*shutdown_grace)
+        )?;
         writeln!(
             f,
             "fetch_rows = {fetch_rows}\nfetch_bytes = {}\nmax_held = {max_held}",

@@ -33,6 +33,7 @@ pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
     DatabaseOptions {
         max_connections: config.max_connections,
         statement_timeout: config.statement_timeout,
+        pooler: config.pooler,
         answer_timeout: config.statement_timeout + TO_BE_HEARD,
         ..DatabaseOptions::default()
     }

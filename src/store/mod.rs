@@ -25,7 +25,7 @@ mod unrouted;
 
 use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
-pub use database::{Database, DatabaseOptions, MissingFile};
+pub use database::{Commits, Database, DatabaseOptions, MissingFile, Pooler};
 pub use error::StoreError;
 pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
@@ -151,7 +151,7 @@ pub trait Store: Send + Sync {
     /// The name that goes into every key.
     async fn namespace(&self) -> Result<String, StoreError>;
 
-    /// A number that changes when somebody committed, this program included, if the database can say so cheaply
-    /// (SQLite), else `None`.
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError>;
+    /// Begins to hear of commits, this program's own included. `every` is how often the database is asked where it does
+    /// not speak by itself (SQLite). `None` where it cannot be done: behind a pooler in transaction mode.
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError>;
 }

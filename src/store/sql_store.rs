@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId,
-    Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order, orphans, pauses,
-    record, rendering, settings, unrouted,
+    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
+    RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order, orphans,
+    pauses, record, rendering, settings, unrouted,
 };
 use crate::core::row::RowId;
 
@@ -141,7 +141,7 @@ impl Store for SqlStore {
         settings::namespace(&self.database).await
     }
 
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        self.database.change_mark().await
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError> {
+        self.database.commits(every).await
     }
 }

@@ -16,5 +16,6 @@ mod sharing;
 mod silence;
 mod steering;
 mod swallowing;
+mod wakeup;
 mod watched;
 mod world;

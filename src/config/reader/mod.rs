@@ -84,6 +84,7 @@ fn database(section: &mut Section<'_>) -> (Read<DatabaseKind>, Read<DatabaseConf
         "statement_timeout",
         duration(Duration::from_secs(1)..=Duration::from_hours(24)),
     );
+    let pooler = section.setting("pooler", word);
     let config = || {
         Ok(DatabaseConfig {
             url: url?.1,
@@ -91,6 +92,7 @@ fn database(section: &mut Section<'_>) -> (Read<DatabaseKind>, Read<DatabaseConf
             namespace: namespace?,
             max_payload_bytes: max_payload_bytes?,
             statement_timeout: statement_timeout?,
+            pooler: pooler?,
         })
     };
     (kind, config())
@@ -147,6 +149,7 @@ fn relay(section: &mut Section<'_>) -> (Read<Duration>, Read<RelayConfig>) {
     let lease_ttl = section.setting("lease_ttl", duration(MOMENT..=DECADE));
     let poll_busy = section.setting("poll_busy", duration(MOMENT..=DECADE));
     let poll_idle = section.setting("poll_idle", duration(MOMENT..=DECADE));
+    let wakeup = section.setting("wakeup", word);
     let shutdown_grace = section.setting("shutdown_grace", duration(Duration::ZERO..=DECADE));
     let fetch_rows = section.setting("fetch_rows", number(1..=100_000));
     let fetch_bytes = section.setting("fetch_bytes", size(1..=1 << 30));
@@ -171,6 +174,7 @@ fn relay(section: &mut Section<'_>) -> (Read<Duration>, Read<RelayConfig>) {
             lease_ttl: lease_ttl?,
             poll_busy: poll_busy?,
             poll_idle: poll_idle?,
+            wakeup: wakeup?,
             shutdown_grace: shutdown_grace?,
             fetch_rows: fetch_rows?,
             fetch_bytes: fetch_bytes?,

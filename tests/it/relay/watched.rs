@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId,
-    Shard, Store, StoreError, Uncertain,
+    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
+    RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -32,8 +32,9 @@ pub(super) struct Watched {
     paused: watch::Sender<bool>,
     /// So many renderings cannot be kept.
     fail_renderings: AtomicU32,
-    /// So many looks at the mark of commits fail.
-    fail_marks: AtomicU32,
+    /// So many times nobody can listen for commits.
+    fail_ears: AtomicU32,
+    ears: watch::Sender<u32>,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
     /// Attempts that were put on record.
@@ -83,7 +84,8 @@ impl Watched {
             renderings: watch::channel(0).0,
             paused: watch::channel(false).0,
             fail_renderings: AtomicU32::new(0),
-            fail_marks: AtomicU32::new(0),
+            fail_ears: AtomicU32::new(0),
+            ears: watch::channel(0).0,
             sweeps_blind: AtomicBool::new(false),
             begun: AtomicUsize::new(0),
             fetches: watch::channel(HashMap::new()).0,
@@ -160,8 +162,17 @@ impl Watched {
         failed.wait_for(|failed| *failed >= count).await.unwrap();
     }
 
-    pub(super) fn fail_marks(&self, count: u32) {
-        self.fail_marks.store(count, Ordering::SeqCst);
+    pub(super) fn fail_ears(&self, count: u32) {
+        self.fail_ears.store(count, Ordering::SeqCst);
+    }
+
+    /// Waits until the relay has begun to listen for commits so many times.
+    pub(super) async fn ears_opened(&self, count: u32) {
+        self.ears
+            .subscribe()
+            .wait_for(|ears| *ears >= count)
+            .await
+            .unwrap();
     }
 
     /// Waits until so many records have failed.
@@ -376,10 +387,12 @@ impl Store for Watched {
         self.inner.namespace().await
     }
 
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        if strikes(&self.fail_marks) {
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError> {
+        if strikes(&self.fail_ears) {
             return Err(away());
         }
-        self.inner.change_mark().await
+        let commits = self.inner.commits(every).await;
+        self.ears.send_modify(|ears| *ears += 1);
+        commits
     }
 }
