@@ -27,6 +27,7 @@ mod row;
 pub(super) mod sqlite;
 mod statement;
 mod transaction;
+mod warm;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,8 +134,9 @@ impl Database {
         match &self.engine {
             Engine::Postgres(postgres) if postgres.is_lent() => self.alone(statement, args).await,
             Engine::Postgres(postgres) => {
-                let mut connection = Held::acquire(postgres, self.answer_timeout, &self.tasks).await?;
-                connection.rows(statement, &args).await
+                let mut connection = Held::for_one(postgres, self.answer_timeout, &self.tasks).await?;
+                let rows = connection.rows(statement, &args).await;
+                connection.served(rows)
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -157,8 +159,9 @@ impl Database {
                 rows.iter().try_for_each(take)
             }
             Engine::Postgres(postgres) => {
-                let mut connection = Held::acquire(postgres, self.answer_timeout, &self.tasks).await?;
-                connection.each_row(statement, &args, take).await
+                let mut connection = Held::for_one(postgres, self.answer_timeout, &self.tasks).await?;
+                let answer = connection.each_row(statement, &args, take).await;
+                connection.served(answer)
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -180,8 +183,9 @@ impl Database {
             Engine::Postgres(postgres) if !postgres.is_lent() => {
                 let (postgres, patience, tasks) = (postgres.clone(), self.answer_timeout, self.tasks.clone());
                 self.in_a_task(async move {
-                    let mut connection = Held::acquire(&postgres, patience, &tasks).await?;
-                    connection.rows(statement, &args).await
+                    let mut connection = Held::for_one(&postgres, patience, &tasks).await?;
+                    let rows = connection.rows(statement, &args).await;
+                    connection.served(rows)
                 })
                 .await
             }

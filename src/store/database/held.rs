@@ -43,6 +43,36 @@ impl Held {
         })
     }
 
+    /// For a single statement; [`Held::served`] must follow it.
+    pub(super) async fn for_one(
+        from: &Postgres,
+        patience: Duration,
+        tasks: &TaskTracker,
+    ) -> Result<Self, StoreError> {
+        match from.warm.take() {
+            None => Self::acquire(from, patience, tasks).await,
+            Some(connection) => Ok(Self {
+                connection: Some(connection),
+                patience,
+                tasks: tasks.clone(),
+                from: from.clone(),
+            }),
+        }
+    }
+
+    /// The single statement has been answered: the connection is kept for the next one, unless that answer was an error.
+    pub(super) fn served<T>(mut self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        if answer.is_ok() {
+            let connection = self.connection.take();
+            self.connection = connection.and_then(|connection| self.from.warm.keep(connection));
+        } else {
+            for connection in self.from.warm.clear() {
+                self.give_back(connection);
+            }
+        }
+        answer
+    }
+
     /// Runs a statement and returns its rows.
     pub(super) async fn rows(
         &mut self,
@@ -112,6 +142,12 @@ impl Held {
         self.connection.as_deref_mut().ok_or_else(silent)
     }
 
+    /// The pool asks the connection whether it lives before it takes it back, and would wait for that without end.
+    fn give_back(&self, mut connection: PoolConnection<sqlx::Postgres>) {
+        self.tasks
+            .spawn(timeout(self.patience, connection.return_to_pool()));
+    }
+
     fn give_up(&mut self) -> StoreError {
         // Dropping closes the socket; nothing more is said on it.
         drop(self.connection.take().map(PoolConnection::detach));
@@ -120,11 +156,9 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// The pool asks the connection whether it lives before it takes it back, and would wait for that without end.
     fn drop(&mut self) {
-        if let Some(mut connection) = self.connection.take() {
-            self.tasks
-                .spawn(timeout(self.patience, connection.return_to_pool()));
+        if let Some(connection) = self.connection.take() {
+            self.give_back(connection);
         }
     }
 }

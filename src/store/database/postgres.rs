@@ -12,6 +12,9 @@ use futures_util::TryStreamExt as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
 
+use tokio::time::timeout;
+
+use super::warm::Warm;
 use super::{Args, DatabaseOptions, Pooler, Row, Statement};
 use crate::store::error::StoreError;
 
@@ -22,6 +25,9 @@ const SESSION: &str = include_str!("../sql/postgres/session.sql");
 ///
 /// It begins first because a lone `rollback` outside of a transaction is a warning in the server's log, each time.
 const CLEAN: &str = "begin; rollback";
+
+/// How long the goodbye on a connection may take.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// What becomes of a prepared statement after its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +42,8 @@ pub(crate) enum Prepared {
 #[derive(Debug, Clone)]
 pub(crate) struct Postgres {
     pub(crate) pool: PgPool,
+    /// Of the pool, for single statements.
+    pub(super) warm: Warm,
     /// Behind a pooler: what a transaction begins with.
     pub(super) begin: Option<Arc<str>>,
 }
@@ -54,6 +62,7 @@ impl Postgres {
                     Ok(true)
                 })
             });
+        let warm = Warm::half_of(options.max_connections);
         Ok(match options.pooler {
             Pooler::None => {
                 let session: Arc<str> = told(options, Lasting::Session).into();
@@ -66,11 +75,13 @@ impl Postgres {
                 });
                 Self {
                     pool: pool.connect_lazy_with(connect),
+                    warm,
                     begin: None,
                 }
             }
             Pooler::Transaction => Self {
                 pool: pool.connect_lazy_with(connect),
+                warm,
                 begin: Some(format!("begin; {}", told(options, Lasting::Transaction)).into()),
             },
         })
@@ -91,6 +102,10 @@ impl Postgres {
     }
 
     pub(super) async fn close(&self) {
+        for connection in self.warm.close() {
+            // Whether the server hears of it or not, it is closed.
+            let _heard = timeout(GOODBYE, connection.close()).await;
+        }
         self.pool.close().await;
     }
 }
