@@ -95,9 +95,15 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<OwedId>, StoreError>;
 
-    /// For each of `ids` that has one: the nearest older delivery of the same row, from the outbox id `from` on, that is
-    /// owed to the destination or to none yet. Both by outbox id.
-    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError>;
+    /// For each of `ids` that has one: the nearest older delivery of the same row that is owed to the destination or to none
+    /// yet, both by outbox id. It is looked for from the outbox id `floor` on; below that, or without a floor, only the version
+    /// just before is.
+    async fn behind(
+        &self,
+        shard: &Shard,
+        ids: &[i64],
+        floor: Option<i64>,
+    ) -> Result<HashMap<i64, i64>, StoreError>;
 
     /// Ids of the owed deliveries of one row of the shard, from the outbox id `from` on, ascending, at most `limit`.
     async fn owed_of_row(

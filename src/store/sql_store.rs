@@ -79,8 +79,13 @@ impl Store for SqlStore {
         fetch::owed_ids(&self.database, shard, after, upto, limit).await
     }
 
-    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
-        order::behind(&self.database, shard, ids, from).await
+    async fn behind(
+        &self,
+        shard: &Shard,
+        ids: &[i64],
+        floor: Option<i64>,
+    ) -> Result<HashMap<i64, i64>, StoreError> {
+        order::behind(&self.database, shard, ids, floor).await
     }
 
     async fn owed_of_row(

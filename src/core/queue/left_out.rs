@@ -12,8 +12,8 @@
 //!
 //! - *It holds when a delivery comes*: `offer` refuses one whose `Item::behind` is not held, and one that a lane has left out
 //!   others before. The reader finds `behind` in the database. Without anything left out the version just before it is
-//!   enough, since all others are held; once there is a `floor`, the reader looks for the nearest one that is owed at
-//!   `floor` or above, however many ended ones lie between, for below the floor nothing is left out.
+//!   enough, since all others are held, or late with it; once there is a `floor`, the reader looks for the nearest one that
+//!   is owed at `floor` or above, however many ended ones lie between, for below the floor nothing is left out.
 //! - *It holds when a delivery goes*: what ends leaves no gap, and what is left out goes from the newest end of its lane.
 //! - *It holds while a batch is offered*: what was read together was judged by what was held then; so once a row key has lost
 //!   one of a batch, the dispatcher offers none of that key from the rest of it.

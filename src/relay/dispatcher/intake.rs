@@ -255,7 +255,6 @@ impl Dispatcher {
                 bytes: self.intake.limits.bytes.min(free),
                 ..self.intake.limits
             },
-            floor: None,
         })
     }
 
@@ -280,7 +279,7 @@ impl Dispatcher {
         if let Some(first_left) = ids.iter().nth(self.intake.rows().min(room)).copied() {
             self.intake.strays = ids.split_off(&first_left);
         }
-        Some(Job::Load {
+        Some(Job::Found {
             ids: ids.into_iter().collect(),
             limits,
             floor,

@@ -298,8 +298,13 @@ impl Store for Watched {
         ids
     }
 
-    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
-        self.inner.behind(shard, ids, from).await
+    async fn behind(
+        &self,
+        shard: &Shard,
+        ids: &[i64],
+        floor: Option<i64>,
+    ) -> Result<HashMap<i64, i64>, StoreError> {
+        self.inner.behind(shard, ids, floor).await
     }
 
     async fn owed_of_row(

@@ -142,12 +142,14 @@ on_both! {
         world.commit_rows(&[event("another")]).await;
         let lease = world.lease(relay(1)).await;
         under(&lease).success(2, 1).success(3, 1).commit(&world.store).await;
-        let behind = async |from| {
-            let found = world.store.behind(&hook(), &[1, 4, 5, 6], from).await.unwrap();
+        let behind = async |floor: Option<i64>| {
+            let found = world.store.behind(&hook(), &[1, 4, 5, 6], floor).await.unwrap();
             found.into_iter().collect::<std::collections::BTreeMap<_, _>>()
         };
-        assert_eq!(behind(0).await, [(4, 1), (5, 4)].into());
-        assert_eq!(behind(2).await, [(5, 4)].into(), "no further back than asked for");
+        assert_eq!(behind(Some(0)).await, [(4, 1), (5, 4)].into());
+        assert_eq!(behind(Some(2)).await, [(5, 4)].into(), "no further back than asked for");
+        assert_eq!(behind(Some(100)).await, [(5, 4)].into(), "the version just before in any case");
+        assert_eq!(behind(None).await, [(5, 4)].into());
     }
 
     async fn what_is_owed_of_one_row_is_found_from_an_id_on(backend: Backend) {

@@ -236,7 +236,7 @@ impl World {
         let floor = self.queue.floor();
         let owed: Vec<_> = (ids.into_iter())
             .filter(|id| self.owed.contains_key(id))
-            .map(|id| (id, self.behind(id, floor)))
+            .map(|id| (id, self.behind(id, floor).or_else(|| self.just_before(id))))
             .collect();
         let mut left_out = HashSet::new();
         for (id, behind) in owed {
