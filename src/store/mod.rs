@@ -31,8 +31,9 @@ pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
-    Beat, Begin, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan,
-    OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
+    Beat, Begin, CancelAsked, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease,
+    LeaseRow, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind,
+    Shard, Uncertain,
 };
 
 use std::collections::HashMap;
@@ -135,7 +136,7 @@ pub trait Store: Send + Sync {
     async fn renderings(&self) -> Result<HashMap<i64, String>, StoreError>;
 
     /// Owed deliveries of the shard that an operator asked to cancel. Ascending; seldom any.
-    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError>;
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError>;
 
     /// Pauses the destination on the relay's own account (410, revoked token), with an audit row.
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError>;

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
-    RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order, orphans,
-    pauses, record, rendering, settings, unrouted,
+    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record,
+    Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order,
+    orphans, pauses, record, rendering, settings, unrouted,
 };
 use crate::core::row::RowId;
 
@@ -118,7 +118,7 @@ impl Store for SqlStore {
         rendering::all(&self.database).await
     }
 
-    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError> {
         fetch::cancel_requests(&self.database, shard).await
     }
 

@@ -104,12 +104,12 @@ impl Dispatcher {
             let waiting = swept.uncertain.into_iter().map(|one| (one.outbox_id, one.row));
             self.queue.set_uncertain(waiting);
         }
-        for outbox_id in swept.cancelled {
-            if let Some(mark) = self.queue.withdraw(outbox_id) {
-                self.cancel(outbox_id, mark);
-            } else if !self.queue.knows(outbox_id) {
-                // It is left out; once it is read, the next sweep or its turn ends it.
-                self.intake.strays.insert(outbox_id);
+        for asked in swept.cancelled {
+            if let Some(mark) = self.queue.withdraw(asked.outbox_id) {
+                self.cancel(asked.outbox_id, mark);
+            } else if !self.queue.knows(asked.outbox_id) {
+                // It is left out, be it for as long as the destination is paused; so nothing of it is in flight.
+                self.cancel(asked.outbox_id, asked.mark);
             }
         }
     }

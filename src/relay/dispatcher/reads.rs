@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::core::queue::{LeftOff, Mark, Trace};
 use crate::core::row::{Op, RowId};
 use crate::core::time::Timestamp;
-use crate::store::{FetchLimits, Fetched, Owed, OwedId, Shard, Store, StoreError, Uncertain};
+use crate::store::{CancelAsked, FetchLimits, Fetched, Owed, OwedId, Shard, Store, StoreError, Uncertain};
 
 /// Ids that one step of a sweep reads at most.
 pub(super) const SWEEP_IDS: u32 = 5_000;
@@ -75,7 +75,7 @@ pub(super) struct Swept {
     pub(super) uncertain: Vec<Uncertain>,
     /// Were `uncertain`, and are owed again: a person replayed them.
     pub(super) replayed: Vec<Outline>,
-    pub(super) cancelled: Vec<i64>,
+    pub(super) cancelled: Vec<CancelAsked>,
     /// Which state of the `uncertain` this dispatcher had when the read began.
     pub(super) version: u64,
     /// How long it took.

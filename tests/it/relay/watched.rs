@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
-    RelayId, Shard, Store, StoreError, Uncertain,
+    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record,
+    Recorded, RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -356,7 +356,7 @@ impl Store for Watched {
         self.inner.renderings().await
     }
 
-    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError> {
         self.inner.cancel_requests(shard).await
     }
 
