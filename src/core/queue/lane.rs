@@ -46,6 +46,11 @@ impl Lane {
     pub(super) fn is_empty(&self) -> bool {
         self.ids.oldest.is_none()
     }
+    /// What comes from now on follows in another order, and what is held with it.
+    pub(super) fn follow(&mut self, order: OrderMode) {
+        self.order = order;
+    }
+
 
     /// Whether nothing of it moves: what holds it is outside of it.
     pub(super) fn is_blocked(&self) -> bool {
