@@ -52,13 +52,17 @@ struct Payloads {
     held: Vec<Weak<str>>,
     /// The most bytes that were held at once.
     most: usize,
+    /// How many were handed out, ever.
+    count: usize,
 }
 
 impl Payloads {
     fn hand_out<'o>(&mut self, owed: impl IntoIterator<Item = &'o Owed>) {
         self.held.retain(|payload| payload.strong_count() > 0);
+        let before = self.held.len();
         self.held
             .extend(owed.into_iter().map(|owed| Arc::downgrade(&owed.row.payload)));
+        self.count += self.held.len() - before;
         let bytes = self
             .held
             .iter()
@@ -154,6 +158,11 @@ impl Watched {
     /// The most bytes of payload that were held at once.
     pub(super) fn most_bytes(&self) -> usize {
         self.payloads.lock().unwrap().most
+    }
+
+    /// How many deliveries were read with their payload, those that were read again included.
+    pub(super) fn read(&self) -> usize {
+        self.payloads.lock().unwrap().count
     }
 
     /// Waits until so many heartbeats have failed.
