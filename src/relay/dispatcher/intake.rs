@@ -226,7 +226,7 @@ impl Dispatcher {
     }
 
     /// Deliveries whose content is free again soon.
-    fn on_its_way(&self) -> usize {
+    pub(super) fn on_its_way(&self) -> usize {
         self.recorder.beginning() + self.sender.len()
     }
 

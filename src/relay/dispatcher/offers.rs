@@ -33,7 +33,7 @@ impl Dispatcher {
 
     fn fetched(&mut self, fetched: Fetched, monotonic: Duration) {
         self.look_at_clock(fetched.now);
-        let found = !fetched.owed.is_empty() || self.queue.ready() > 0;
+        let is_busy = !fetched.owed.is_empty() || self.on_its_way() > 0;
         let intake = &mut self.intake;
         if intake.paused && !fetched.paused {
             // What was skipped while it was paused lies below the cursor.
@@ -42,7 +42,7 @@ impl Dispatcher {
         intake.paused = fetched.paused;
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
-        intake.interval = if found {
+        intake.interval = if is_busy {
             intake.poll_busy
         } else {
             (intake.interval * 2).min(intake.poll_idle)
