@@ -49,8 +49,10 @@ impl Dispatcher {
         }
         let batch = self.renderings.current().batch_limit();
         let batch = batch.min(self.limits.batch_size()).max(1);
-        let window =
-            (self.limits.fair_concurrency().saturating_mul(batch)).saturating_add(self.recorder.ahead());
+        let concurrency = self.limits.fair_concurrency(self.sender.requests());
+        let window = concurrency
+            .saturating_mul(batch)
+            .saturating_add(self.recorder.ahead());
         let room = window.saturating_sub(self.beginning() + self.sender.len());
         if room == 0 {
             return 0;
