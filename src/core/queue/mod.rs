@@ -306,6 +306,7 @@ impl<T> Queue<T> {
                 self.schedule.put(id, due);
             }
         }
+        self.forget_blocked(at);
         if empty && let Some(lane) = self.lanes.remove(at) {
             self.drained(lane);
         }

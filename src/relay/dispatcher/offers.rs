@@ -123,7 +123,7 @@ impl Dispatcher {
         for one in &swept.ids {
             let outbox_id = one.outbox_id;
             if self.queue.knows(outbox_id) {
-            } else if crowded && one.due_at > now {
+            } else if self.queue.is_blocked(outbox_id) || crowded && one.due_at > now {
                 self.queue.leave_out(outbox_id);
             } else if self.intake.strays.len() < room {
                 self.intake.strays.insert(outbox_id);
@@ -190,7 +190,7 @@ impl Dispatcher {
     fn offer(&mut self, owed: Owed, behind: Option<i64>, now: Timestamp, left_out: &mut LeftOut) {
         let follows = self.order_of(owed.row.op) != OrderMode::Independent;
         if follows && left_out.contains(&owed.row.row) {
-            self.queue.leave_out(owed.row.id);
+            self.queue.leave_out_of(&owed.row.row, owed.row.id);
             return;
         }
         let outline = Outline::of(&owed);

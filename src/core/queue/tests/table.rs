@@ -214,7 +214,7 @@ impl World {
     fn offer(&mut self, id: i64, behind: Option<i64>, left_out: &mut HashSet<u64>) {
         let one = self.owed[&id];
         if self.order != OrderMode::Independent && left_out.contains(&one.key) {
-            self.queue.leave_out(id);
+            self.queue.leave_out_of(&row(one.key), id);
             return;
         }
         let offered = self.queue.offer(Item {
@@ -281,7 +281,7 @@ impl World {
         let crowded = self.queue.floor().is_some() && !self.queue.has_plenty();
         for id in &ids {
             if self.queue.knows(*id) {
-            } else if crowded && self.owed[id].due > self.now {
+            } else if self.queue.is_blocked(*id) || crowded && self.owed[id].due > self.now {
                 self.queue.leave_out(*id);
             } else if self.strays.len() < self.queue.room() {
                 self.strays.insert(*id);
