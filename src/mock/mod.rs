@@ -1,3 +1,5 @@
 //! Mock receivers for tests, the demo, and anyone who wants to try.
 
+pub mod crm;
 pub mod receiver;
+mod times;
