@@ -2,4 +2,5 @@
 
 pub mod crm;
 pub mod receiver;
+pub mod salesforce;
 mod times;
