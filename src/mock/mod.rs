@@ -1,5 +1,6 @@
 //! Mock receivers for tests, the demo, and anyone who wants to try.
 
 pub mod crm;
+pub mod hubspot;
 pub mod receiver;
 mod times;

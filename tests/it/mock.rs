@@ -1,0 +1,3 @@
+//! The mock CRMs: their answers against recorded bodies, and against the real clients.
+
+mod hubspot;
