@@ -1,3 +1,4 @@
 //! The mock CRMs: their answers against recorded bodies, and against the real clients.
 
+mod clients;
 mod hubspot;

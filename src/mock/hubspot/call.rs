@@ -1,6 +1,7 @@
 //! One call to a portal's CRM, with what is needed to process it beside the records.
 
 use jiff::Timestamp;
+use url::form_urlencoded;
 
 use super::fault::HubSpotFault;
 use super::wire::WriteInput;
@@ -30,10 +31,11 @@ impl Call<'_> {
         self.faults.at_record(self.request, input.id.as_deref(), &fields)
     }
 
-    /// A list in the query, separated by commas.
+    /// A list in the query: repeated, as HubSpot's clients write it, or separated by commas.
     pub(super) fn query_list(&self, name: &str) -> Vec<String> {
-        let list = self.request.query(name).unwrap_or_default();
-        let items = list.split(',').filter(|item| !item.is_empty());
-        items.map(str::to_owned).collect()
+        let pairs = form_urlencoded::parse(self.request.query.as_bytes());
+        let lists = pairs.filter(|(known, _)| known == name);
+        let items = lists.flat_map(|(_, list)| list.split(',').map(str::to_owned).collect::<Vec<_>>());
+        items.filter(|item| !item.is_empty()).collect()
     }
 }

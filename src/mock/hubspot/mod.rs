@@ -27,10 +27,10 @@ pub use limits::{CallLimits, Policy};
 pub use portal::HubSpot;
 pub use tokens::Access;
 
-use crate::mock::crm::{ListenError, MockServer, Schema, SchemaError, ServerOptions};
+use crate::mock::crm::{ListenError, MockServer, Schema, ServerOptions};
 
-/// The schema of a portal that is given none.
-const DEFAULT_SCHEMA: &str = include_str!("default.toml");
+/// Contacts, companies, deals and products: the schema of a portal that is given none.
+pub const DEFAULT_SCHEMA: &str = include_str!("default.toml");
 
 /// What a portal is like.
 #[derive(Debug, Clone)]
@@ -46,14 +46,14 @@ pub struct HubSpotOptions {
 }
 
 impl HubSpotOptions {
-    /// A portal with contacts, companies, deals and products, and limits that stand in nobody's way.
-    pub fn with_default_schema() -> Result<Self, SchemaError> {
-        Ok(Self {
+    /// A portal with these object types, the usual tokens, and limits that stand in nobody's way.
+    pub fn new(schema: Schema) -> Self {
+        Self {
             portal: 1,
-            schema: Schema::parse(DEFAULT_SCHEMA)?,
+            schema,
             access: Access::default(),
             limits: CallLimits::default(),
-        })
+        }
     }
 }
 

@@ -132,6 +132,7 @@ impl HubSpot {
             ("POST", ["merge"]) => objects::merge(records, of, call),
             ("POST", []) => objects::create(records, of, call),
             ("GET", []) => objects::list(records, of, call),
+            (_, ["search"]) => Err(no_such_path()),
             ("GET", [id]) => objects::get(records, of, id, call),
             ("PATCH", [id]) => objects::update(records, of, id, call),
             ("DELETE", [id]) => objects::archive(records, of, id, call),

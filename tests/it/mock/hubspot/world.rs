@@ -1,7 +1,7 @@
 //! A portal at a fixed time, the calls of a story, and comparison with bodies as they were recorded.
 
-use aftercommit::mock::crm::{Crm as _, Faults, Request, parse_rules};
-use aftercommit::mock::hubspot::{HubSpot, HubSpotFault, HubSpotOptions};
+use aftercommit::mock::crm::{Crm as _, Fault, Faults, Request, Schema, parse_rules};
+use aftercommit::mock::hubspot::{DEFAULT_SCHEMA, HubSpot, HubSpotFault, HubSpotOptions};
 use axum::http::{HeaderValue, Method};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Portal {
 
     /// A portal with other options than usual.
     pub(super) fn with(change: impl FnOnce(&mut HubSpotOptions)) -> Self {
-        let mut options = HubSpotOptions::with_default_schema().unwrap();
+        let mut options = HubSpotOptions::new(Schema::parse(DEFAULT_SCHEMA).unwrap());
         change(&mut options);
         Self {
             hubspot: HubSpot::new(options),
@@ -56,7 +56,7 @@ impl Portal {
         let authorization = HeaderValue::from_str(&self.authorization).unwrap();
         request.headers.insert("authorization", authorization);
         let answer = match self.faults.at_request(&request) {
-            Some(aftercommit::mock::crm::Fault::Vendor(fault)) => self.hubspot.refuse(&request, fault),
+            Some(Fault::Vendor(fault)) => self.hubspot.refuse(&request, fault),
             _ => self.hubspot.answer(&request, &mut self.faults, self.now),
         };
         Reply {
