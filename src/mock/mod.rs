@@ -3,4 +3,5 @@
 pub mod crm;
 pub mod hubspot;
 pub mod receiver;
+pub mod salesforce;
 mod times;

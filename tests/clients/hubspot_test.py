@@ -1,6 +1,6 @@
 """HubSpot's own client drives the mock and believes it.
 
-The test harness (tests/it/mock/clients.rs) serves a mock and says where in AFTERCOMMIT_MOCK_URL.
+The test (tests/it/mock/hubspot/client.rs) serves a mock and says where in AFTERCOMMIT_MOCK_URL.
 """
 
 import datetime

@@ -1,4 +1,5 @@
-//! The mock CRMs: their answers against recorded bodies, and against the real clients.
+//! Mocks that real clients believe: each is driven by a client that others wrote.
 
-mod clients;
 mod hubspot;
+mod python;
+mod salesforce;

@@ -13,6 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::request::Request;
 use crate::mock::times::{NoTimes, Times, TimesError, read_duration};
 
 /// The faults of one CRM.
@@ -22,6 +23,12 @@ pub trait VendorFault: Copy + Eq + fmt::Debug + Send + Sync + 'static {
 
     /// What meets the fault.
     fn scope(self) -> Scope;
+
+    /// Whether it can happen to such a request at all. Others neither meet nor count it.
+    fn can_meet(self, request: &Request) -> bool {
+        let _ = request;
+        true
+    }
 }
 
 /// What meets a fault.
@@ -167,6 +174,14 @@ impl<V: VendorFault> Fault<V> {
         match self {
             Self::Wire(_) => Scope::Request,
             Self::Vendor(fault) => fault.scope(),
+        }
+    }
+
+    /// Whether it can happen to such a request at all.
+    pub fn can_meet(self, request: &Request) -> bool {
+        match self {
+            Self::Wire(_) => true,
+            Self::Vendor(fault) => fault.can_meet(request),
         }
     }
 

@@ -53,7 +53,7 @@ impl<V: VendorFault> Faults<V> {
     /// The fault that the request as a whole meets. Asking counts: each request asks once, before anything else.
     pub fn at_request(&mut self, request: &Request) -> Option<Fault<V>> {
         self.met = None;
-        self.pick(Scope::Request, None, |trigger| match trigger {
+        self.pick(Scope::Request, request, None, |trigger| match trigger {
             Trigger::Path(start) => request.path.starts_with(start.as_str()),
             Trigger::Method(method) => request.method.as_str().eq_ignore_ascii_case(method),
             Trigger::Field { field, value } => request.mentions(field, value),
@@ -63,7 +63,7 @@ impl<V: VendorFault> Faults<V> {
     /// The fault that one record of the request meets. `key` is the record's own, for rules that fire once per key.
     /// Asking counts: each record asks once per request.
     pub fn at_record(&mut self, request: &Request, key: Option<&str>, fields: &Fields) -> Option<V> {
-        let fault = self.pick(Scope::Record, key, |trigger| match trigger {
+        let fault = self.pick(Scope::Record, request, key, |trigger| match trigger {
             Trigger::Path(start) => request.path.starts_with(start.as_str()),
             Trigger::Method(method) => request.method.as_str().eq_ignore_ascii_case(method),
             Trigger::Field { field, value } => {
@@ -84,12 +84,14 @@ impl<V: VendorFault> Faults<V> {
     fn pick(
         &mut self,
         scope: Scope,
+        request: &Request,
         key: Option<&str>,
         agrees: impl Fn(&Trigger) -> bool,
     ) -> Option<Fault<V>> {
         let chance = &mut self.chance;
         let position = self.active.iter_mut().position(|active| {
             active.rule.fault.scope() == scope
+                && active.rule.fault.can_meet(request)
                 && active.rule.triggers.iter().all(&agrees)
                 && active.firing.fires(key, chance)
         })?;

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::limits::Policy;
 use super::refusal::{InvalidProperty, Refusal};
-use crate::mock::crm::{Scope, VendorFault};
+use crate::mock::crm::{Request, Scope, VendorFault};
 
 /// A fault of HubSpot's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,19 @@ impl VendorFault for HubSpotFault {
         match self {
             Self::Omit | Self::OmitWritten | Self::Invalid | Self::Taken => Scope::Record,
             _ => Scope::Request,
+        }
+    }
+
+    /// The token endpoint has limits and failures, but asks for no token and writes no record. Only a batch is answered
+    /// with nothing.
+    fn can_meet(self, request: &Request) -> bool {
+        let anywhere = matches!(
+            self,
+            Self::RateLimit(_) | Self::Migrating | Self::ServerError | Self::Page
+        );
+        match self {
+            Self::Empty => request.path.contains("/batch/"),
+            _ => anywhere || !request.path.starts_with("/oauth/"),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod access;
 mod batches;
 mod bodies;
+mod client;
 mod faults;
 mod objects;
 mod world;

@@ -93,6 +93,19 @@ fn one_record_can_be_refused_alone_or_refuse_all() {
 }
 
 #[test]
+fn a_fault_waits_for_a_request_that_it_can_happen_to() {
+    let mut portal = Portal::new();
+    portal.arm("expired-token:1,empty:1");
+    let form = "grant_type=refresh_token";
+    assert_eq!(portal.send("POST", "/oauth/v1/token", form).status, 400);
+    assert_eq!(portal.get("/crm/v3/objects/contacts").status, 401);
+    assert_eq!(portal.get("/crm/v3/objects/contacts").status, 200);
+    assert_eq!(upsert(&mut portal).json()["results"], json!([]));
+    portal.arm("ten-secondly:1");
+    assert_eq!(portal.send("POST", "/oauth/v1/token", form).status, 429);
+}
+
+#[test]
 fn a_reset_forgets_records_tokens_and_counts() {
     let mut portal = Portal::with(|options| options.limits.daily = 1);
     upsert(&mut portal);
