@@ -196,6 +196,20 @@ create table aftercommit.destination_state (
     pause_reason text
 );
 
+-- Shards that fail: a row while no request works, from when that lasts or the breaker has opened, so that a restart does
+-- not forget it. Written only when that changes.
+create table aftercommit.failing (
+    destination text collate "C" not null,
+    shard integer not null,
+    -- Since when no request has worked.
+    since timestamptz not null,
+    breaker_opened_at timestamptz,
+    -- Deliveries that were owed when it began to fail die from then on.
+    dying_from timestamptz not null,
+    detail text not null,
+    primary key (destination, shard)
+);
+
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table aftercommit.replay (
     id bigint generated always as identity primary key,

@@ -158,6 +158,26 @@ begin
 end
 $$;
 
+-- The wake-up, without a price. A relay that sleeps holds this advisory lock alone; who makes rows owed tries to share it
+-- until its transaction ends. If it can, every relay is awake and nothing is said: the relay cannot fall asleep again
+-- before that transaction has ended, and looks once more when it has. If it cannot, a relay sleeps and is notified.
+-- A `notify` at each commit would take a lock of the whole database; so it is taken once for each time a relay sleeps.
+create function aftercommit.sleepers_lock() returns bigint
+language sql immutable parallel safe
+as $$
+    select hashtextextended('aftercommit', 0)
+$$;
+
+create function aftercommit.wake_relays() returns void
+language plpgsql
+as $$
+begin
+    if not pg_try_advisory_xact_lock_shared(aftercommit.sleepers_lock()) then
+        perform pg_notify('aftercommit', '');
+    end if;
+end
+$$;
+
 -- A plan that was made while there were few routes must serve when there are many: a nested loop would not.
 create function aftercommit.owe() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_nestloop = off
@@ -167,6 +187,9 @@ begin
     select coalesce(route.destination, ''), admitted.id, aftercommit.slot_of(admitted.row_key)
     from admitted
     left join aftercommit.route on route.topic = admitted.topic;
+    if found then
+        perform aftercommit.wake_relays();
+    end if;
     return null;
 end
 $$;

@@ -184,6 +184,20 @@ create table destination_state (
     pause_reason text
 ) without rowid;
 
+-- Shards that fail: a row while no request works, from when that lasts or the breaker has opened, so that a restart does
+-- not forget it. Written only when that changes.
+create table failing (
+    destination text not null,
+    shard integer not null,
+    -- Since when no request has worked.
+    since integer not null,
+    breaker_opened_at integer,
+    -- Deliveries that were owed when it began to fail die from then on.
+    dying_from integer not null,
+    detail text not null,
+    primary key (destination, shard)
+) without rowid;
+
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table replay (
     id integer primary key autoincrement,

@@ -119,6 +119,16 @@ fn state(destination: &DestinationStatus, configuration: &Configuration) -> &'st
                 configured: false, ..
             },
         ) => "held",
+        (
+            _,
+            DestinationStatus {
+                failing: Some(failing),
+                ..
+            },
+        ) if is_owned => match failing.breaker_opened_at {
+            Some(_) => "breaker open",
+            None => "failing",
+        },
         _ if is_owned => "at work",
         _ => "no relay",
     }
@@ -133,6 +143,20 @@ fn remark(destination: &DestinationStatus, configuration: &Configuration) -> Opt
             times::utc(pause.at),
             table::visible(&pause.by),
             table::visible(&pause.reason)
+        ));
+    }
+    if let Some(failing) = &destination.failing {
+        let breaker = failing.breaker_opened_at.map_or_else(String::new, |opened| {
+            format!(
+                "; its breaker has been open since {} and looks with single rows whether it is back",
+                times::utc(opened)
+            )
+        });
+        return Some(format!(
+            "{name} has failed since {}: {}{breaker}; what was owed then dies from {} on",
+            times::utc(failing.since),
+            table::visible(&failing.detail),
+            times::utc(failing.dying_from)
         ));
     }
     match configuration {
@@ -162,4 +186,56 @@ fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
         relays.iter().map(row),
     )
     .trim_fmt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Failing;
+    use crate::store::admin::{Settled, ShardStatus};
+
+    fn failing(breaker_opened_at: Option<Timestamp>) -> DestinationStatus {
+        DestinationStatus {
+            name: "crm".to_owned(),
+            configured: true,
+            pause: None,
+            failing: Some(Failing {
+                since: Timestamp::from_micros(0),
+                breaker_opened_at,
+                dying_from: Timestamp::from_micros(3_600_000_000),
+                detail: "HTTP 502".to_owned(),
+            }),
+            owed: 7,
+            due: 7,
+            oldest_owed_at: None,
+            in_flight: 0,
+            settled: Settled::default(),
+            shards: vec![ShardStatus {
+                shard: 0,
+                owner: Some("r".to_owned()),
+                epoch: 1,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_failing_destination_says_since_when_why_and_when_its_rows_die() {
+        let remark = remark(&failing(None), &Configuration::Known).unwrap();
+        assert_eq!(
+            remark,
+            "crm has failed since 1970-01-01 00:00:00: HTTP 502; what was owed then dies from 1970-01-01 01:00:00 on"
+        );
+        assert_eq!(state(&failing(None), &Configuration::Known), "failing");
+    }
+
+    #[test]
+    fn an_open_breaker_is_named() {
+        let open = failing(Some(Timestamp::from_micros(60_000_000)));
+        let remark = remark(&open, &Configuration::Known).unwrap();
+        assert!(
+            remark.contains("its breaker has been open since 1970-01-01 00:01:00"),
+            "{remark}"
+        );
+        assert_eq!(state(&open, &Configuration::Known), "breaker open");
+    }
 }

@@ -10,6 +10,8 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::core::key::KeyForm;
+use crate::core::limit::breaker::BreakerPolicy;
+use crate::core::limit::bucket::Rate;
 use crate::core::policy::Policy;
 
 use super::secret::{origin, same_secret};
@@ -26,6 +28,8 @@ pub struct DestinationConfig {
     pub concurrency: u32,
     /// Into how many shards the destination is divided; each is dispatched by one relay at a time.
     pub shards: u32,
+    /// What is sent at most, beside `concurrency`.
+    pub limits: LimitsConfig,
     /// Retries and unknown outcomes.
     pub policy: Policy,
     /// What it is, and how it is reached.
@@ -40,6 +44,7 @@ impl DestinationConfig {
             order,
             concurrency,
             shards,
+            limits,
             policy,
             receiver,
         } = self;
@@ -49,9 +54,34 @@ impl DestinationConfig {
             || *order != other.order
             || *concurrency != other.concurrency
             || *shards != other.shards
+            || *limits != other.limits
             || *policy != other.policy
             || webhook.differs(other_webhook)
     }
+}
+
+/// What is sent to a destination at most, beside its `concurrency`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitsConfig {
+    /// Requests in any span of time, of all shards together; none: as many as there are.
+    pub rate: Option<Rate>,
+    /// Payload bytes of the requests in flight, per shard; a single larger request goes alone.
+    pub max_in_flight_bytes: u32,
+    /// Whether fewer requests are in flight while the receiver slows.
+    pub adaptive_concurrency: bool,
+    /// Stops sending to a receiver that fails throughout; none: switched off.
+    pub breaker: Option<BreakerPolicy>,
+}
+
+/// `[hosts.NAME]`: what all destinations whose URL has this host may send together, per relay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Requests in any span of time.
+    pub rate: Option<Rate>,
+    /// Requests in flight.
+    pub concurrency: Option<u32>,
+    /// Payload bytes of the requests in flight; a single larger request goes alone.
+    pub max_in_flight_bytes: Option<u32>,
 }
 
 /// What a destination is. One variant per `type` in the configuration.
@@ -92,6 +122,14 @@ pub struct WebhookConfig {
     pub max_response_bytes: u32,
     /// Bytes of a response body that an attempt keeps.
     pub keep_response_bytes: u32,
+}
+
+impl ReceiverConfig {
+    /// The host that requests go to, as its URL has it.
+    pub fn host(&self) -> &str {
+        let Self::Webhook(webhook) = self;
+        webhook.url.host_str().unwrap_or_default()
+    }
 }
 
 impl WebhookConfig {

@@ -9,10 +9,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use url::Url;
 
-use super::destination::{DestinationConfig, ReceiverConfig, WebhookConfig};
+use super::destination::{DestinationConfig, HostConfig, LimitsConfig, ReceiverConfig, WebhookConfig};
 use super::node::segment;
 use super::secret::origin;
-use super::units::{duration_text, size_text};
+use super::units::{duration_text, rate_text, size_text};
 use super::{AdminConfig, Config, DatabaseConfig, LogConfig, RelayConfig};
 
 /// What stands in place of a secret.
@@ -26,6 +26,7 @@ impl Display for Config {
             relay,
             log,
             topics,
+            hosts,
             destinations,
         } = self;
         database.write(f)?;
@@ -34,6 +35,9 @@ impl Display for Config {
         log.write(f)?;
         for (name, topic) in topics {
             writeln!(f, "\n[topics.{}]\nkind = {}", segment(name), text(topic.kind))?;
+        }
+        for (name, host) in hosts {
+            host.write(name, f)?;
         }
         for (name, destination) in destinations {
             destination.write(name, f)?;
@@ -50,6 +54,7 @@ impl DatabaseConfig {
             namespace,
             max_payload_bytes,
             statement_timeout,
+            pooler,
         } = self;
         writeln!(f, "[database]\nurl = {}", text(database(url)))?;
         writeln!(f, "max_connections = {max_connections}")?;
@@ -57,7 +62,8 @@ impl DatabaseConfig {
             writeln!(f, "namespace = {}", text(namespace))?;
         }
         writeln!(f, "max_payload_bytes = {}", bytes(*max_payload_bytes))?;
-        writeln!(f, "statement_timeout = {}", span(*statement_timeout))
+        writeln!(f, "statement_timeout = {}", span(*statement_timeout))?;
+        writeln!(f, "pooler = {}", text(pooler))
     }
 }
 
@@ -81,6 +87,7 @@ impl RelayConfig {
             lease_ttl,
             poll_busy,
             poll_idle,
+            wakeup,
             shutdown_grace,
             fetch_rows,
             fetch_bytes,
@@ -98,7 +105,12 @@ impl RelayConfig {
             span(*poll_busy),
             span(*poll_idle)
         )?;
-        writeln!(f, "shutdown_grace = {}", span(*shutdown_grace))?;
+        writeln!(
+            f,
+            "wakeup = {}\nshutdown_grace = {}",
+            text(wakeup),
+            span(*shutdown_grace)
+        )?;
         writeln!(
             f,
             "fetch_rows = {fetch_rows}\nfetch_bytes = {}\nmax_held = {max_held}",
@@ -121,6 +133,7 @@ impl DestinationConfig {
             order,
             concurrency,
             shards,
+            limits,
             policy,
             receiver,
         } = self;
@@ -137,7 +150,9 @@ impl DestinationConfig {
         writeln!(f, "concurrency = {concurrency}\nshards = {shards}")?;
         writeln!(f, "uncertain_policy = {}", text(policy.uncertain))?;
         writeln!(f, "idempotency_window = {}", span(policy.idempotency_window))?;
+        limits.write(f)?;
         webhook.write(f)?;
+        limits.write_breaker(&name, f)?;
         let retry = &policy.retry;
         writeln!(f, "\n[destinations.{name}.retry]\nfirst = {}", span(retry.first))?;
         writeln!(
@@ -154,6 +169,60 @@ impl DestinationConfig {
         )?;
         writeln!(f, "max_retry_after = {}", span(retry.max_retry_after))?;
         webhook.write_tables(&name, f)
+    }
+}
+
+impl LimitsConfig {
+    fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(rate) = self.rate {
+            writeln!(f, "rate = {}", text(rate_text(rate)))?;
+        }
+        writeln!(f, "max_in_flight_bytes = {}", bytes(self.max_in_flight_bytes))?;
+        writeln!(f, "adaptive_concurrency = {}", self.adaptive_concurrency)
+    }
+
+    fn write_breaker(&self, name: &str, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\n[destinations.{name}.breaker]\nenabled = {}",
+            self.breaker.is_some()
+        )?;
+        let Some(breaker) = self.breaker else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "failing_share = {:?}\nwindow = {}",
+            breaker.failing_share,
+            span(breaker.window)
+        )?;
+        writeln!(
+            f,
+            "min_requests = {}\nopen_for = {}",
+            breaker.min_requests,
+            span(breaker.open_for)
+        )
+    }
+}
+
+impl HostConfig {
+    fn write(&self, name: &str, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            rate,
+            concurrency,
+            max_in_flight_bytes,
+        } = self;
+        writeln!(f, "\n[hosts.{}]", segment(name))?;
+        if let Some(rate) = rate {
+            writeln!(f, "rate = {}", text(rate_text(*rate)))?;
+        }
+        if let Some(concurrency) = concurrency {
+            writeln!(f, "concurrency = {concurrency}")?;
+        }
+        if let Some(most) = max_in_flight_bytes {
+            writeln!(f, "max_in_flight_bytes = {}", bytes(*most))?;
+        }
+        Ok(())
     }
 }
 

@@ -32,7 +32,9 @@ use secrecy::SecretString;
 use toml::de::DeTable;
 
 use crate::core::row::TopicKind;
-pub use destination::{DestinationConfig, OrderMode, ReceiverConfig, WebhookConfig};
+pub use destination::{
+    DestinationConfig, HostConfig, LimitsConfig, OrderMode, ReceiverConfig, WebhookConfig,
+};
 pub use fault::{ConfigFaults, Fault};
 pub use sources::{Sources, System};
 
@@ -58,6 +60,8 @@ pub struct Config {
     pub log: LogConfig,
     /// Topics by name. A topic that only a destination names is registered by its first row.
     pub topics: BTreeMap<String, TopicConfig>,
+    /// Hosts that several destinations share, by the name that stands in their URLs.
+    pub hosts: BTreeMap<String, HostConfig>,
     /// Destinations by name.
     pub destinations: BTreeMap<String, DestinationConfig>,
 }
@@ -131,6 +135,18 @@ pub struct DatabaseConfig {
     pub max_payload_bytes: u32,
     /// The database ends a statement after so long.
     pub statement_timeout: Duration,
+    /// What stands between this program and PostgreSQL.
+    pub pooler: Pooler,
+}
+
+/// What stands between this program and PostgreSQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pooler {
+    /// Nothing, or what gives a connection a session of its own.
+    None,
+    /// A pooler that lends a session for one transaction, such as pgbouncer with `pool_mode = transaction`.
+    Transaction,
 }
 
 /// `[admin]`
@@ -153,6 +169,8 @@ pub struct RelayConfig {
     pub poll_busy: Duration,
     /// The poll interval that idleness grows to.
     pub poll_idle: Duration,
+    /// How a relay that has nothing to do hears of new rows.
+    pub wakeup: WakeupMode,
     /// How long a shutdown waits for requests in flight.
     pub shutdown_grace: Duration,
     /// Rows that one fetch reads at most.
@@ -161,6 +179,16 @@ pub struct RelayConfig {
     pub fetch_bytes: u32,
     /// Deliveries of one shard that are held in memory at most: in flight, due, or waiting.
     pub max_held: u32,
+}
+
+/// How a relay that has nothing to do hears of new rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WakeupMode {
+    /// From the database, and by the poll.
+    Notify,
+    /// By the poll alone.
+    Poll,
 }
 
 /// `[log]`

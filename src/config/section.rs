@@ -10,9 +10,6 @@ use toml::de::DeTable;
 use super::fault::way_out;
 use super::node::{Faulty, Node, Read, Reading, all, segment};
 
-/// The name under which the defaults document a topic and a destination.
-pub(super) const EXAMPLE: &str = "example";
-
 /// A table: what the configuration says, and what the defaults say.
 pub(super) struct Section<'a> {
     reading: &'a Reading<'a>,
@@ -104,7 +101,7 @@ impl<'a> Section<'a> {
         section.within(read)
     }
 
-    /// Every table within the table `key`, by its name.
+    /// Every table within the table `key`, by its name. The defaults document one of them, as an example.
     pub(super) fn each<T>(
         &mut self,
         key: &'static str,
@@ -113,9 +110,17 @@ impl<'a> Section<'a> {
         let Some(node) = self.node(key) else {
             return Ok(BTreeMap::new());
         };
-        let documented = self
-            .documented
-            .and_then(|table| table.get(key)?.get_ref().get(EXAMPLE)?.get_ref().as_table());
+        let documented = self.documented.and_then(|table| {
+            table
+                .get(key)?
+                .get_ref()
+                .as_table()?
+                .iter()
+                .next()?
+                .1
+                .get_ref()
+                .as_table()
+        });
         let names = node.table()?;
         let one = |(name, node): (&str, Node<'a>)| {
             let section = Self {

@@ -1,8 +1,10 @@
-//! Durations and sizes as text: a whole number and one unit.
+//! Durations and sizes as text: a whole number and one unit. Rates: a whole number for each duration.
 //!
 //! Pure, and both ways: what is shown reads back as the same value.
 
 use std::time::Duration;
+
+use crate::core::limit::bucket::Rate;
 
 /// Units of time with their milliseconds, shortest first.
 const TIMES: [(&str, u64); 5] = [
@@ -30,6 +32,38 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         let text = text.escape_debug();
         format!("`{text}` is not a size; write a whole number and one of B, KiB, MiB, GiB, such as \"4MiB\"")
     })
+}
+
+/// Reads a rate such as `100/10s` or `5/s`; the error says what is wrong.
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    let read = |(requests, span): (&str, &str)| {
+        let digits = !requests.is_empty() && requests.bytes().all(|byte| byte.is_ascii_digit());
+        let requests = requests.parse().ok().filter(|requests| digits && *requests > 0)?;
+        let one = TIMES
+            .iter()
+            .find(|(unit, _)| *unit == span)
+            .map(|(_, scale)| *scale);
+        let millis = one
+            .or_else(|| measure(span, &TIMES))
+            .filter(|millis| *millis > 0)?;
+        Some(Rate {
+            requests,
+            per: Duration::from_millis(millis),
+        })
+    };
+    text.split_once('/').and_then(read).ok_or_else(|| {
+        let text = text.escape_debug();
+        format!("`{text}` is not a rate; write a number of requests and a duration, such as \"100/10s\" or \"5/s\"")
+    })
+}
+
+/// A rate as [`rate`] reads it.
+pub(super) fn rate_text(rate: Rate) -> String {
+    let span = duration_text(rate.per);
+    let unit = span
+        .strip_prefix('1')
+        .filter(|unit| TIMES.iter().any(|(name, _)| name == unit));
+    format!("{}/{}", rate.requests, unit.unwrap_or(&span))
 }
 
 /// A duration in the largest unit that it is a whole number of; what is below a millisecond is cut off.
@@ -96,6 +130,24 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_a_number_of_requests_and_a_duration() {
+        let of = |requests, millis| {
+            Ok(Rate {
+                requests,
+                per: Duration::from_millis(millis),
+            })
+        };
+        assert_eq!(rate("100/10s"), of(100, 10_000));
+        assert_eq!(rate("5/s"), of(5, 1_000));
+        assert_eq!(rate("1/d"), of(1, 86_400_000));
+        for wrong in [
+            "", "5", "/s", "5/", "0/s", "5/0s", "-5/s", "+5/s", "5 / s", "5/s/s", "1.5/s", "5/year",
+        ] {
+            assert!(rate(wrong).is_err(), "{wrong} was taken");
+        }
+    }
+
+    #[test]
     fn what_is_shown_takes_the_largest_whole_unit() {
         assert_eq!(duration_text(Duration::from_secs(90)), "90s");
         assert_eq!(duration_text(Duration::from_hours(48)), "2d");
@@ -125,8 +177,14 @@ mod tests {
         }
 
         #[test]
+        fn a_rate_that_is_shown_reads_back_as_itself(requests in 1..u32::MAX, millis in 1..1_u64 << 40) {
+            let one = Rate { requests, per: Duration::from_millis(millis) };
+            prop_assert_eq!(rate(&rate_text(one)), Ok(one));
+        }
+
+        #[test]
         fn no_text_panics(text in ".*") {
-            let _ = (duration(&text), size(&text));
+            let _ = (duration(&text), size(&text), rate(&text));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds of values: numbers, durations, sizes, words, addresses.
+//! The kinds of values: numbers, durations, sizes, rates, words, addresses.
 //!
 //! Each function reads one value and records what is wrong with it. Which key takes which kind, the readers say.
 
@@ -11,6 +11,8 @@ use ipnet::IpNet;
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned};
 use toml::de::DeValue;
+
+use crate::core::limit::bucket::Rate;
 
 use super::fault::way_out;
 use super::node::{Node, Read};
@@ -39,7 +41,15 @@ pub(super) fn number(range: RangeInclusive<u32>) -> impl Fn(&Node<'_>) -> Read<u
 
 /// A number from 1 to 1000, whole or not.
 pub(super) fn factor(node: &Node<'_>) -> Read<f64> {
-    let wanted = "a number from 1 to 1000";
+    fraction(node, "a number from 1 to 1000", 1.0..=1000.0)
+}
+
+/// A share of a whole: above nothing, at most all of it.
+pub(super) fn share(node: &Node<'_>) -> Read<f64> {
+    fraction(node, "a number from 0.01 to 1", 0.01..=1.0)
+}
+
+fn fraction(node: &Node<'_>, wanted: &str, range: RangeInclusive<f64>) -> Read<f64> {
     let number = match node.value {
         DeValue::Float(float) => float.as_str().parse().ok(),
         value => {
@@ -47,7 +57,7 @@ pub(super) fn factor(node: &Node<'_>) -> Read<f64> {
             u32::try_from(whole).ok().map(f64::from)
         }
     };
-    let number = number.filter(|number| (1.0..=1000.0).contains(number));
+    let number = number.filter(|number| range.contains(number));
     number.ok_or_else(|| node.fault(format!("must be {wanted}")))
 }
 
@@ -82,6 +92,15 @@ pub(super) fn size(range: RangeInclusive<u32>) -> impl Fn(&Node<'_>) -> Read<u32
             .filter(|bytes| range.contains(bytes))
             .ok_or_else(outside)
     }
+}
+
+/// A rate such as `100/10s`.
+pub(super) fn rate(node: &Node<'_>) -> Read<Rate> {
+    let text = node
+        .value
+        .as_str()
+        .ok_or_else(|| node.mistyped("a rate such as \"100/10s\""))?;
+    units::rate(text).map_err(|problem| node.fault(problem))
 }
 
 /// One of the words of `T`, as serde spells them.

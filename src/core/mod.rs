@@ -9,6 +9,7 @@ pub mod delivery;
 pub mod header_rule;
 pub(crate) mod hex;
 pub mod key;
+pub mod limit;
 pub mod outcome;
 pub mod policy;
 pub mod queue;

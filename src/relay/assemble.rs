@@ -1,13 +1,15 @@
-//! From a configuration to what a relay is made of: the database's options, destinations, and the shared context.
+//! From a configuration to what a relay is made of: the database's options, destinations with the hosts that they share,
+//! and the shared context.
 //!
 //! The one place that joins them, for the daemon, the demo, tests and benchmarks. Nothing is started here.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Active, Context, Destinations, Sequence, Wakeup, reconnect};
+use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
 use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::webhook::{Webhook, WebhookError};
@@ -31,6 +33,7 @@ pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
     DatabaseOptions {
         max_connections: config.max_connections,
         statement_timeout: config.statement_timeout,
+        pooler: config.pooler,
         answer_timeout: config.statement_timeout + TO_BE_HEARD,
         ..DatabaseOptions::default()
     }
@@ -38,10 +41,34 @@ pub fn database_options(config: &DatabaseConfig) -> DatabaseOptions {
 
 /// Every destination of `config`, ready to send.
 pub fn destinations(config: &Config, clock: &Arc<dyn Clock>) -> Result<Destinations, AssembleError> {
+    let hosts = hosts(&Destinations::new(), config, clock);
     let make = |(name, config): (&String, &DestinationConfig)| {
-        Ok((Arc::from(name.as_str()), Arc::new(active(name, config, clock)?)))
+        Ok((
+            Arc::from(name.as_str()),
+            Arc::new(active(name, config, &hosts, clock)?),
+        ))
     };
     config.destinations.iter().map(make).collect()
+}
+
+/// The hosts that `config` limits, by name; those that are in use go on with what they have let through.
+fn hosts(running: &Destinations, config: &Config, clock: &Arc<dyn Clock>) -> BTreeMap<String, Arc<Host>> {
+    let in_use: BTreeMap<&str, &Arc<Host>> = running
+        .values()
+        .filter_map(|active| active.host.as_ref())
+        .map(|host| (host.name(), host))
+        .collect();
+    let host = |(name, config): (&String, _)| {
+        let host = in_use.get(name.as_str()).map_or_else(
+            || Arc::new(Host::new(name, config)),
+            |host| {
+                host.retune(config, clock.monotonic());
+                Arc::clone(host)
+            },
+        );
+        (name.clone(), host)
+    };
+    config.hosts.iter().map(host).collect()
 }
 
 /// The destinations of `new`; those that `old` has alike keep their connections.
@@ -51,19 +78,36 @@ pub fn changed_destinations(
     new: &Config,
     clock: &Arc<dyn Clock>,
 ) -> Result<Destinations, AssembleError> {
+    let hosts = hosts(running, new, clock);
     let mut changed = Destinations::new();
     for (name, config) in &new.destinations {
         let same = old.destinations.get(name).is_some_and(|old| !old.differs(config));
-        let active = match running.get_key_value(name.as_str()) {
-            Some((_, active)) if same => Arc::clone(active),
-            _ => Arc::new(active(name, config, clock)?),
+        let active = match running.get(name.as_str()) {
+            Some(active) if same => at_host(active, hosts.get(config.receiver.host())),
+            _ => Arc::new(active(name, config, &hosts, clock)?),
         };
         changed.insert(Arc::from(name.as_str()), active);
     }
     Ok(changed)
 }
 
-fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Result<Active, AssembleError> {
+/// The same destination, with its connections, at a host that may be limited otherwise by now.
+fn at_host(active: &Arc<Active>, host: Option<&Arc<Host>>) -> Arc<Active> {
+    if active.host.as_ref().map(Arc::as_ptr) == host.map(Arc::as_ptr) {
+        return Arc::clone(active);
+    }
+    Arc::new(Active {
+        host: host.cloned(),
+        ..Active::clone(active)
+    })
+}
+
+fn active(
+    name: &str,
+    config: &DestinationConfig,
+    hosts: &BTreeMap<String, Arc<Host>>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Active, AssembleError> {
     let ReceiverConfig::Webhook(webhook) = &config.receiver;
     let destination = Webhook::new(name, webhook, Arc::clone(clock)).map_err(|source| AssembleError {
         name: name.to_owned(),
@@ -75,6 +119,10 @@ fn active(name: &str, config: &DestinationConfig, clock: &Arc<dyn Clock>) -> Res
         order: config.order,
         concurrency: usize::try_from(config.concurrency).unwrap_or(usize::MAX),
         shards: config.shards,
+        limits: config.limits.clone(),
+        // A webhook takes one delivery a request.
+        batch: Batch::SINGLE,
+        host: hosts.get(config.receiver.host()).cloned(),
         timeout: webhook.timeout,
     })
 }

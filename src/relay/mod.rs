@@ -16,6 +16,7 @@ pub mod dispatcher;
 mod heartbeat;
 mod housekeeping;
 mod leases;
+pub mod limits;
 mod reconnect;
 #[cfg(test)]
 mod simulation;
@@ -29,13 +30,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::config::RelayConfig;
+use crate::config::{LimitsConfig, RelayConfig};
 use crate::core::policy::Policy;
 use crate::core::queue::OrderMode;
 use crate::destination::Destination;
 use crate::store::{RelayId, Store};
 
 pub use heartbeat::Vitals;
+pub use limits::Batch;
+pub use limits::host::Host;
 pub use supervisor::{Relay, RelayError};
 pub use wakeup::Wakeup;
 
@@ -84,6 +87,12 @@ pub struct Active {
     pub concurrency: usize,
     /// How many shards it has.
     pub shards: u32,
+    /// What is sent at most, beside `concurrency`.
+    pub limits: LimitsConfig,
+    /// How deliveries are gathered into requests.
+    pub batch: Batch,
+    /// The host that it shares with others, if the configuration limits that.
+    pub host: Option<Arc<Host>>,
     /// How long a request may take.
     pub timeout: Duration,
 }

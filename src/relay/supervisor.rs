@@ -18,6 +18,7 @@ use super::dispatcher::{self, Exit, Stop};
 use super::heartbeat::{self, Tenure, Vitals};
 use super::leases::{self, Look, Looked};
 use super::{Active, Context, Destinations, housekeeping, wakeup};
+use crate::config::WakeupMode;
 use crate::store::{Lease, Shard, StoreError};
 
 /// What a shutdown keeps of its grace time to hand the leases back in.
@@ -167,12 +168,14 @@ impl Supervisor {
             beat.await;
             Ok(())
         });
-        helpers.spawn(wakeup::watch_commits(
-            self.context.store.clone(),
-            self.context.wakeup.clone(),
-            self.context.limits.poll_busy,
-            stop.clone(),
-        ));
+        if self.context.limits.wakeup == WakeupMode::Notify {
+            helpers.spawn(wakeup::watch_commits(
+                self.context.store.clone(),
+                self.context.wakeup.clone(),
+                self.context.limits.poll_busy,
+                stop.clone(),
+            ));
+        }
         helpers
     }
 

@@ -1,7 +1,7 @@
 //! The wake-up: tells sleeping dispatchers that there may be work.
 //!
 //! Only a hint. A lost one costs one poll interval, never a row: the poll is the net. Work that is committed by this
-//! process rings here; on SQLite a watcher rings when any process has committed.
+//! process rings here; a watcher rings when any process has committed, as far as the database can say so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::reconnect::retrying;
-use crate::store::{Store, StoreError};
+use crate::store::{Commits, Store, StoreError};
 
 /// Rings for every dispatcher at once. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -39,30 +39,47 @@ impl Default for Wakeup {
     }
 }
 
-/// Rings whenever the database says cheaply that somebody committed; returns at once where it cannot say so.
+/// Rings whenever somebody has committed, as far as the database can say so. Ends nothing: without it there is the poll.
 pub(super) async fn watch_commits(
     store: Arc<dyn Store>,
     wakeup: Wakeup,
     every: Duration,
     stop: CancellationToken,
 ) -> Result<(), StoreError> {
-    let Some(first) = retrying("watch commits", &stop, || store.change_mark()).await else {
-        return Ok(());
-    };
-    let mut last = first?;
-    while last.is_some() {
-        tokio::select! {
-            () = stop.cancelled() => break,
-            () = tokio::time::sleep(every) => {}
-        }
-        // An error here is the dispatchers' to report: they poll the same database.
-        if let Ok(mark) = store.change_mark().await
-            && mark != last
-        {
-            last = mark;
-            wakeup.ring();
+    while let Some(opened) = retrying("watch commits", &stop, || store.commits(every)).await {
+        match opened {
+            Ok(Some(commits)) => {
+                // Nobody listened until now.
+                wakeup.ring();
+                pass_on(commits, &wakeup, &stop).await;
+            }
+            Ok(None) => {
+                tracing::info!(
+                    "nobody can listen through a pooler in transaction mode: new rows are found by the poll alone"
+                );
+                break;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "commits cannot be watched: new rows are found by the poll alone");
+                break;
+            }
         }
     }
     stop.cancelled().await;
     Ok(())
+}
+
+/// Rings for each commit until `stop`, or until nothing more can be heard.
+async fn pass_on(mut commits: Commits, wakeup: &Wakeup, stop: &CancellationToken) {
+    loop {
+        let heard = tokio::select! {
+            () = stop.cancelled() => return,
+            heard = commits.next() => heard,
+        };
+        if let Err(error) = heard {
+            tracing::warn!(%error, "no longer hears of commits; listening again");
+            return;
+        }
+        wakeup.ring();
+    }
 }

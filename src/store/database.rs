@@ -4,7 +4,7 @@
 //! and nowhere else. Nothing here knows what a delivery is.
 //!
 //! ```text
-//!  read(statement) ──────────▶ any connection, outside of a transaction
+//!  read(statement) ──────────▶ any connection, outside of a transaction    (behind a pooler: as `write`)
 //!  run(statement)  ─┐
 //!  write(closure)  ─┴▶ a task of its own: begin … commit    (SQLite: the one connection that writes)
 //! ```
@@ -18,26 +18,30 @@
 //! are, a relay that lives must be able to say so.
 
 mod args;
+mod commits;
 mod held;
+mod listener;
 mod options;
 pub(super) mod postgres;
 mod row;
 pub(super) mod sqlite;
 mod statement;
 mod transaction;
+mod warm;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use sqlx::postgres::PgPool;
 use tokio_util::task::TaskTracker;
 
 use super::error::StoreError;
 
 pub(crate) use self::args::{Args, Batch};
+pub use self::commits::Commits;
 pub(crate) use self::held::Held;
-pub use self::options::{DatabaseOptions, MissingFile};
+pub use self::options::{DatabaseOptions, MissingFile, Pooler};
+pub(crate) use self::postgres::Postgres;
 pub(crate) use self::row::{Column, Row, only};
 pub(crate) use self::sqlite::Sqlite;
 pub use self::statement::in_sqlite;
@@ -61,7 +65,7 @@ const PULSE_CONNECTIONS: u32 = 2;
 /// Which database it is, and the connections to it.
 #[derive(Debug, Clone)]
 pub(crate) enum Engine {
-    Postgres(PgPool),
+    Postgres(Postgres),
     Sqlite(Arc<Sqlite>),
 }
 
@@ -77,7 +81,7 @@ impl Database {
                     max_connections: PULSE_CONNECTIONS,
                     ..options.clone()
                 };
-                let pool = |options| postgres::pool(url, options).map(Engine::Postgres);
+                let pool = |options| Postgres::open(url, options).map(Engine::Postgres);
                 (pool(options)?, pool(&few)?)
             }
             Some("sqlite") => {
@@ -105,7 +109,7 @@ impl Database {
         self.tasks.wait().await;
         for engine in [&self.pulse, &self.engine] {
             match engine {
-                Engine::Postgres(pool) => pool.close().await,
+                Engine::Postgres(postgres) => postgres.close().await,
                 Engine::Sqlite(sqlite) => sqlite.close().await,
             }
         }
@@ -121,16 +125,18 @@ impl Database {
         }
     }
 
-    /// Runs one statement that reads, outside of a transaction.
+    /// Runs one statement that reads, outside of a transaction where that is possible.
     pub(crate) async fn read(
         &self,
         statement: &'static Statement,
         args: Args,
     ) -> Result<Vec<Row>, StoreError> {
         match &self.engine {
-            Engine::Postgres(pool) => {
-                let mut connection = Held::acquire(pool, self.answer_timeout, &self.tasks).await?;
-                connection.rows(statement, &args).await
+            Engine::Postgres(postgres) if postgres.is_lent() => self.alone(statement, args).await,
+            Engine::Postgres(postgres) => {
+                let mut connection = Held::for_one(postgres, self.answer_timeout, &self.tasks).await?;
+                let rows = connection.rows(statement, &args).await;
+                connection.served(rows)
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -140,7 +146,7 @@ impl Database {
     }
 
     /// Runs one statement that reads, outside of a transaction, and hands each row to `take` as it comes: a large result
-    /// is never held whole.
+    /// is not held whole, but behind a pooler.
     pub(crate) async fn read_each(
         &self,
         statement: &'static Statement,
@@ -148,9 +154,14 @@ impl Database {
         take: impl FnMut(&Row) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Postgres(pool) => {
-                let mut connection = Held::acquire(pool, self.answer_timeout, &self.tasks).await?;
-                connection.each_row(statement, &args, take).await
+            Engine::Postgres(postgres) if postgres.is_lent() => {
+                let rows = self.alone(statement, args).await?;
+                rows.iter().try_for_each(take)
+            }
+            Engine::Postgres(postgres) => {
+                let mut connection = Held::for_one(postgres, self.answer_timeout, &self.tasks).await?;
+                let answer = connection.each_row(statement, &args, take).await;
+                connection.served(answer)
             }
             Engine::Sqlite(sqlite) => {
                 let mut connection = sqlite.readers.acquire().await?;
@@ -168,15 +179,22 @@ impl Database {
         statement: &'static Statement,
         args: Args,
     ) -> Result<Vec<Row>, StoreError> {
-        if let Engine::Postgres(pool) = &self.engine {
-            let (pool, patience, tasks) = (pool.clone(), self.answer_timeout, self.tasks.clone());
-            return self
-                .in_a_task(async move {
-                    let mut connection = Held::acquire(&pool, patience, &tasks).await?;
-                    connection.rows(statement, &args).await
+        match &self.engine {
+            Engine::Postgres(postgres) if !postgres.is_lent() => {
+                let (postgres, patience, tasks) = (postgres.clone(), self.answer_timeout, self.tasks.clone());
+                self.in_a_task(async move {
+                    let mut connection = Held::for_one(&postgres, patience, &tasks).await?;
+                    let rows = connection.rows(statement, &args).await;
+                    connection.served(rows)
                 })
-                .await;
+                .await
+            }
+            _ => self.alone(statement, args).await,
         }
+    }
+
+    /// Runs one statement in a transaction that is told to begin and to commit.
+    async fn alone(&self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
         self.write(move |transaction| Box::pin(async move { transaction.rows(statement, args).await }))
             .await
     }
@@ -204,14 +222,6 @@ impl Database {
             }
         })
         .await
-    }
-
-    /// A number that changes when any connection commits, this program's included; nothing on PostgreSQL.
-    pub(super) async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        match &self.engine {
-            Engine::Postgres(_) => Ok(None),
-            Engine::Sqlite(sqlite) => sqlite.data_version().await.map(Some),
-        }
     }
 
     pub(super) async fn in_a_task<T, F>(&self, work: F) -> Result<T, StoreError>

@@ -1,14 +1,14 @@
 //! The schema: bringing it up to date, and saying in a sentence what is wrong with it.
 //!
 //! Migrations are compiled in; which of them a database has had stands in its table `migration`. Several programs may
-//! migrate at once: PostgreSQL holds a lock for it, SQLite one transaction around all.
+//! migrate at once: one transaction goes around all, on PostgreSQL under a lock.
 
 use std::borrow::Cow;
 
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
 use tokio::time::timeout;
 
 use super::database::{Args, Database, Engine, only, sql};
@@ -39,18 +39,25 @@ pub const SCHEMA_VERSION: i64 = POSTGRES[POSTGRES.len() - 1].0;
 impl Database {
     /// Brings the schema up to date. A database that has no namespace yet gets `namespace`, which goes into every key:
     /// a fresh random text, or what the configuration says.
-    ///
-    /// Needs a connection of its own to PostgreSQL, not one of a pooler in transaction mode, since it holds a lock.
     pub async fn migrate(&self, namespace: &str) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Postgres(pool) => {
-                let pool = pool.clone();
+            Engine::Postgres(postgres) => {
+                let pool = postgres.pool.clone();
                 self.in_a_task(async move {
                     // Without the time-outs of the pool: a migration may take long, and waits for another that runs.
                     let mut connection = connect(&pool).await?;
                     require_version(server_version(&mut connection).await?)?;
-                    migrate_postgres(&mut connection).await?;
+                    // The driver's own lock is the session's, which a pooler lends to others; this one is the
+                    // transaction's.
+                    let mut transaction = connection.begin().await?;
+                    sqlx::raw_sql(include_str!("sql/postgres/lock_migration.sql"))
+                        .execute(&mut *transaction)
+                        .await?;
+                    migrate_postgres(&mut transaction).await?;
                     crate::crash_point!("in_migration");
+                    // The driver names what it prepares, and a pooler lends the session to others next.
+                    sqlx::raw_sql("deallocate all").execute(&mut *transaction).await?;
+                    transaction.commit().await?;
                     Ok(connection.close().await?)
                 })
                 .await?;
@@ -85,8 +92,8 @@ impl Database {
     /// Whether this program can work with the database: it answers, takes writes, and has the right schema.
     pub async fn check(&self) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Postgres(pool) => {
-                let pool = pool.clone();
+            Engine::Postgres(postgres) => {
+                let pool = postgres.pool.clone();
                 self.in_a_task(async move {
                     // Not from the pool, which says no more than that nothing came in time.
                     let mut connection = connect(&pool).await?;
@@ -119,6 +126,7 @@ impl Database {
 
 async fn migrate_postgres(connection: &mut PgConnection) -> Result<(), StoreError> {
     let mut migrator = migrator(POSTGRES);
+    migrator.set_locking(false);
     migrator.create_schema("aftercommit");
     migrator.dangerous_set_table_name("aftercommit.migration");
     migrator
@@ -177,10 +185,11 @@ fn silent() -> StoreError {
 }
 
 async fn server_version(connection: &mut PgConnection) -> Result<i64, StoreError> {
-    let version: i32 = sqlx::query_scalar(include_str!("sql/postgres/server_version.sql"))
+    // As one text, for which nothing is prepared: a pooler would lend a session for each half.
+    let row = sqlx::raw_sql(include_str!("sql/postgres/server_version.sql"))
         .fetch_one(connection)
         .await?;
-    Ok(version.into())
+    Ok(row.try_get::<i32, _>(0)?.into())
 }
 
 fn require_version(found: i64) -> Result<(), StoreError> {

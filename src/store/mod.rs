@@ -7,6 +7,7 @@ pub mod admin;
 mod apply;
 pub mod database;
 pub mod error;
+mod failing;
 mod fetch;
 mod leases;
 mod migrate;
@@ -24,14 +25,14 @@ mod unrouted;
 
 use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
-pub use database::{Database, DatabaseOptions, MissingFile};
+pub use database::{Commits, Database, DatabaseOptions, MissingFile, Pooler};
 pub use error::StoreError;
 pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
-    Beat, Begin, DispatchId, EndedAttempt, Entry, FetchLimits, Fetched, Lease, LeaseRow, Orphan, OrphanEntry,
-    Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
+    Beat, Begin, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan,
+    OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
 };
 
 use std::collections::HashMap;
@@ -133,6 +134,12 @@ pub trait Store: Send + Sync {
     /// Pauses the destination on the relay's own account (410, revoked token), with an audit row.
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError>;
 
+    /// Notes that the shard fails, or with `None` that it works again. Nothing happens without the lease.
+    async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError>;
+
+    /// What was noted last of the shard, by whoever had its lease.
+    async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError>;
+
     /// Moves owed rows of the destination `''` whose topic has a route by now to their routes, at most `limit` at once.
     /// Returns how many rows were moved.
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError>;
@@ -144,7 +151,7 @@ pub trait Store: Send + Sync {
     /// The name that goes into every key.
     async fn namespace(&self) -> Result<String, StoreError>;
 
-    /// A number that changes when somebody committed, this program included, if the database can say so cheaply
-    /// (SQLite), else `None`.
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError>;
+    /// Begins to hear of commits, this program's own included. `every` is how often the database is asked where it does
+    /// not speak by itself (SQLite). `None` where it cannot be done: behind a pooler in transaction mode.
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError>;
 }

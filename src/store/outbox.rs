@@ -7,7 +7,8 @@ use sqlx::postgres::{PgConnection, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::StoreError;
-use super::database::{Args, Batch, Row, Statement, Transaction, only, postgres, sql, sqlite};
+use super::database::postgres::{self, Prepared};
+use super::database::{Args, Batch, Row, Statement, Transaction, only, sql, sqlite};
 use crate::core::row::NewRow;
 
 /// Rows that travel in one statement at most.
@@ -122,7 +123,7 @@ impl Outbox {
 impl OutboxConnection<'_> {
     async fn rows(&mut self, statement: &'static Statement, args: Args) -> Result<Vec<Row>, StoreError> {
         match &mut self.0 {
-            Kind::Postgres(connection) => postgres::rows(connection, statement, &args).await,
+            Kind::Postgres(connection) => postgres::rows(connection, statement, &args, Prepared::Kept).await,
             Kind::Sqlite(connection) => sqlite::rows(connection, statement, &args).await,
             Kind::Own(transaction) => transaction.rows(statement, args).await,
         }

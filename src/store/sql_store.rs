@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard,
-    Store, StoreError, Uncertain, advance_replays, fetch, leases, order, orphans, pauses, record, rendering,
-    settings, unrouted,
+    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
+    RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order, orphans,
+    pauses, record, rendering, settings, unrouted,
 };
 use crate::core::row::RowId;
 
@@ -121,6 +121,14 @@ impl Store for SqlStore {
         pauses::pause(&self.database, destination, actor, reason).await
     }
 
+    async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError> {
+        failing::note(&self.database, lease, failing).await
+    }
+
+    async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError> {
+        failing::of(&self.database, shard).await
+    }
+
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {
         unrouted::route(&self.database, limit).await
     }
@@ -133,7 +141,7 @@ impl Store for SqlStore {
         settings::namespace(&self.database).await
     }
 
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        self.database.change_mark().await
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError> {
+        self.database.commits(every).await
     }
 }

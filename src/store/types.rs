@@ -299,3 +299,16 @@ pub struct OrphanEntry {
     /// See [`Owed::rendering`].
     pub rendering: Option<i64>,
 }
+
+/// A shard, or a destination, of which no request works.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Failing {
+    /// Since when no request has worked.
+    pub since: Timestamp,
+    /// Since when its breaker has been open; none while it is closed, or switched off.
+    pub breaker_opened_at: Option<Timestamp>,
+    /// Deliveries that were owed when it began to fail die from then on, at their next failure.
+    pub dying_from: Timestamp,
+    /// What a request met when this was noted.
+    pub detail: String,
+}

@@ -6,4 +6,5 @@ mod demo;
 mod desk;
 mod enqueue;
 mod key;
+mod pooled;
 mod setup;

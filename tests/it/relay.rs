@@ -2,15 +2,20 @@
 //!
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
+mod batches;
 mod bounded;
+mod breaker;
 mod decisions;
+mod fairness;
 mod faults;
 mod late;
+mod limits;
 mod ownership;
 mod promises;
 mod sharing;
 mod silence;
 mod steering;
 mod swallowing;
+mod wakeup;
 mod watched;
 mod world;

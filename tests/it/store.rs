@@ -3,6 +3,7 @@
 mod door;
 mod draft;
 mod dropped;
+mod failing;
 mod fetching;
 mod leases;
 mod outbox;

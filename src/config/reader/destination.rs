@@ -9,7 +9,7 @@ use super::super::section::Section;
 use super::super::units::duration_text;
 use super::super::value::{DECADE, MOMENT, duration, factor, number, word};
 use super::super::{DestinationConfig, ReceiverConfig};
-use super::{DatabaseKind, Surroundings, topic_name, webhook};
+use super::{DatabaseKind, Surroundings, limits, topic_name, webhook};
 
 /// What a destination can be.
 #[derive(Clone, Copy, serde::Deserialize)]
@@ -36,6 +36,7 @@ pub(super) fn destination(
             "must be 1 on SQLite, which one relay serves; set database.url to PostgreSQL for more",
         );
     }
+    let limits = limits::limits(section);
     let policy = policy(section);
     // A destination of no known type is most likely a misspelt webhook: its other faults are worth knowing.
     let receiver = webhook::webhook(name, section, surroundings);
@@ -47,6 +48,7 @@ pub(super) fn destination(
         order: order?,
         concurrency: concurrency?,
         shards: shards?,
+        limits: limits?,
         policy: policy?,
         receiver,
     })

@@ -3,6 +3,7 @@
 //! A value that is wrong does not end the reading: it is on record, and the checks that need it are skipped.
 
 mod destination;
+mod limits;
 mod webhook;
 
 use std::env::VarError;
@@ -59,12 +60,16 @@ pub(super) fn config(root: &mut Section<'_>) -> Read<Config> {
     let destinations = root.each("destinations", |name, section| {
         destination::destination(name, section, surroundings)
     });
+    let hosts = root.each("hosts", |name, section| {
+        limits::host(name, section, destinations.as_ref().ok())
+    });
     Ok(Config {
         database: database?,
         admin: admin?,
         relay: relay?,
         log: log?,
         topics: topics?,
+        hosts: hosts?,
         destinations: destinations?,
     })
 }
@@ -79,6 +84,7 @@ fn database(section: &mut Section<'_>) -> (Read<DatabaseKind>, Read<DatabaseConf
         "statement_timeout",
         duration(Duration::from_secs(1)..=Duration::from_hours(24)),
     );
+    let pooler = section.setting("pooler", word);
     let config = || {
         Ok(DatabaseConfig {
             url: url?.1,
@@ -86,6 +92,7 @@ fn database(section: &mut Section<'_>) -> (Read<DatabaseKind>, Read<DatabaseConf
             namespace: namespace?,
             max_payload_bytes: max_payload_bytes?,
             statement_timeout: statement_timeout?,
+            pooler: pooler?,
         })
     };
     (kind, config())
@@ -142,6 +149,7 @@ fn relay(section: &mut Section<'_>) -> (Read<Duration>, Read<RelayConfig>) {
     let lease_ttl = section.setting("lease_ttl", duration(MOMENT..=DECADE));
     let poll_busy = section.setting("poll_busy", duration(MOMENT..=DECADE));
     let poll_idle = section.setting("poll_idle", duration(MOMENT..=DECADE));
+    let wakeup = section.setting("wakeup", word);
     let shutdown_grace = section.setting("shutdown_grace", duration(Duration::ZERO..=DECADE));
     let fetch_rows = section.setting("fetch_rows", number(1..=100_000));
     let fetch_bytes = section.setting("fetch_bytes", size(1..=1 << 30));
@@ -166,6 +174,7 @@ fn relay(section: &mut Section<'_>) -> (Read<Duration>, Read<RelayConfig>) {
             lease_ttl: lease_ttl?,
             poll_busy: poll_busy?,
             poll_idle: poll_idle?,
+            wakeup: wakeup?,
             shutdown_grace: shutdown_grace?,
             fetch_rows: fetch_rows?,
             fetch_bytes: fetch_bytes?,

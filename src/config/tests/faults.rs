@@ -73,7 +73,7 @@ fn an_unknown_key_far_from_any_lists_what_there_is() {
     refused(
         "verbose = true\n",
         &[
-            "aftercommit.toml:1: verbose: unknown key; known are database, admin, relay, log, topics, destinations",
+            "aftercommit.toml:1: verbose: unknown key; known are database, admin, relay, log, topics, destinations, hosts",
         ],
     );
 }

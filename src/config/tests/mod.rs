@@ -4,6 +4,7 @@ mod changes;
 mod defaults;
 mod faults;
 mod fits;
+mod limits;
 mod secrets;
 
 use std::collections::BTreeMap;

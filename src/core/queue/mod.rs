@@ -247,19 +247,28 @@ impl<T> Queue<T> {
             let Some(outbox_id) = self.schedule.pop() else {
                 break;
             };
-            let Some(entry) = self.entries.get_mut(&outbox_id) else {
-                continue;
-            };
-            entry.phase = Phase::InFlight;
-            send.push((outbox_id, entry.content.take().map(|content| *content)));
-            if let Some(lane) = entry.lane.and_then(|at| self.lanes.get_mut(at)) {
-                lane.start(outbox_id);
-            }
+            send.extend(self.start(outbox_id));
         }
         Taken {
             send,
             superseded: std::mem::take(&mut self.superseded),
         }
+    }
+
+    /// Hands out one delivery that may be sent at `now`, another than those `passed_over` if there is any.
+    pub fn take_one(&mut self, now: Timestamp, passed_over: &BTreeSet<i64>) -> Option<(i64, Option<T>)> {
+        self.promote(now);
+        let outbox_id = self.schedule.pop_other(passed_over)?;
+        self.start(outbox_id)
+    }
+
+    fn start(&mut self, outbox_id: i64) -> Option<(i64, Option<T>)> {
+        let entry = self.entries.get_mut(&outbox_id)?;
+        entry.phase = Phase::InFlight;
+        if let Some(lane) = entry.lane.and_then(|at| self.lanes.get_mut(at)) {
+            lane.start(outbox_id);
+        }
+        Some((outbox_id, entry.content.take().map(|content| *content)))
     }
 
     /// A delivery that was taken stays owed, and is due again at `due`.

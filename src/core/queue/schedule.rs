@@ -66,4 +66,12 @@ impl Schedule {
     pub(super) fn pop(&mut self) -> Option<i64> {
         self.ready.pop_first()
     }
+
+    /// The oldest that is ready and not among `passed_over`, or else the oldest.
+    pub(super) fn pop_other(&mut self, passed_over: &BTreeSet<i64>) -> Option<i64> {
+        let other = self.ready.iter().find(|id| !passed_over.contains(*id)).copied();
+        other
+            .filter(|outbox_id| self.ready.remove(outbox_id))
+            .or_else(|| self.pop())
+    }
 }

@@ -360,3 +360,16 @@ proptest! {
         assert_eq!(pair.queue.len(), pair.model.held.len() + pair.superseded.len(), "nothing is forgotten");
     }
 }
+
+#[test]
+fn one_is_taken_and_another_than_was_passed_over_if_there_is_any() {
+    let mut queue = Queue::new(Bounds::of(10), 7);
+    queue.offer(item(1, "a", OrderMode::Ordered));
+    queue.offer(item(2, "b", OrderMode::Ordered));
+    let passed_over = BTreeSet::from([1]);
+    assert_eq!(queue.take_one(at(0), &passed_over), Some((2, Some(2))));
+    assert_eq!(queue.take_one(at(0), &passed_over), Some((1, Some(1))));
+    assert_eq!(queue.take_one(at(0), &passed_over), None);
+    queue.end(1, Ended::Delivered);
+    assert!(!queue.knows(1));
+}

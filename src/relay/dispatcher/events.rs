@@ -19,6 +19,8 @@ pub(super) enum Event {
     Recorded(Option<Result<Recorded, StoreError>>),
     /// What a changed configuration is rendered under is kept.
     Opened(Arc<Active>, Option<Result<Renderings, StoreError>>),
+    /// How the shard fares is noted, or could not be.
+    Noted(Option<Result<(), StoreError>>),
     /// The destination is paused.
     Paused(Option<Result<(), StoreError>>),
     /// An answer came, one report per delivery.
@@ -34,6 +36,10 @@ impl Dispatcher {
                 Event::Read(None) | Event::Recorded(None) | Event::Opened(_, None) | Event::Paused(None),
             )) => Ok(()),
             Ok((_, Event::Paused(Some(paused)))) => paused,
+            Ok((_, Event::Noted(noted))) => {
+                self.noted(noted);
+                Ok(())
+            }
             Ok((_, Event::Opened(active, Some(renderings)))) => {
                 self.adopt(&active, renderings?);
                 Ok(())

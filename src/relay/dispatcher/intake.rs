@@ -27,7 +27,8 @@ const ENOUGH_BYTES: u64 = 64 * 1024;
 
 /// A delivery in memory, with its share of the bytes that may be held.
 pub(super) struct Content {
-    pub(super) owed: Owed,
+    /// Boxed: it goes through many hands.
+    pub(super) owed: Box<Owed>,
     pub(super) _share: Option<Share>,
 }
 
@@ -47,6 +48,8 @@ pub(super) struct Intake {
     /// The sweep that is under way has read up to here.
     pub(super) sweep: Option<i64>,
     pub(super) next_sweep: Duration,
+    /// Its share of the time allows a sweep from then on.
+    sweep_allowed: Duration,
     /// Ids whose deliveries were taken and are to be loaded.
     pub(super) awaited: BTreeSet<i64>,
     /// Loaded in this order, so that what belongs to one row key keeps its own.
@@ -82,6 +85,7 @@ impl Intake {
             next_poll: Duration::ZERO,
             sweep: None,
             next_sweep: Duration::ZERO,
+            sweep_allowed: Duration::ZERO,
             awaited: BTreeSet::new(),
             strays: BTreeSet::new(),
             turn: Turn::Fresh,
@@ -112,21 +116,29 @@ impl Intake {
         if self.reading {
             Duration::MAX
         } else {
-            self.next_poll
+            self.next_poll.min(self.next_sweep)
         }
     }
 
-    /// Returns when somebody rang the bell.
+    /// Returns when somebody rang the bell. Not during a read, which may have looked before: the bell waits for its end.
     pub(super) async fn woken(&mut self) {
+        if self.reading {
+            return std::future::pending().await;
+        }
         match self.bell.changed().await {
-            Ok(()) => self.next_poll = Duration::ZERO,
+            Ok(()) => {
+                self.next_poll = Duration::ZERO;
+                // What was committed may be late, below the cursor.
+                self.next_sweep = self.next_sweep.min(self.sweep_allowed);
+            }
             Err(_) => std::future::pending().await,
         }
     }
 
     /// A step of a sweep took so long: the next one comes when that is its share of the time.
     pub(super) fn rest_after(&mut self, took: Duration, monotonic: Duration) {
-        self.next_sweep = monotonic + took * SWEEP_SHARE;
+        self.sweep_allowed = monotonic + took * SWEEP_SHARE;
+        self.next_sweep = self.sweep_allowed;
     }
 
     pub(super) fn rows(&self) -> usize {

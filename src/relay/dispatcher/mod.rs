@@ -11,6 +11,7 @@
 //! The dispatcher holds no truth: whatever it forgets, the next sweep of the database finds again.
 
 mod events;
+mod health;
 mod intake;
 mod memory;
 mod offers;
@@ -20,6 +21,7 @@ mod reads;
 mod recorder;
 mod renderings;
 mod sender;
+mod sending;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,9 +31,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::heartbeat::Tenure;
+use super::limits::Limits;
+use super::limits::health::Health;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context};
+use crate::core::limit::breaker::Permission;
 use crate::core::queue::{Bounds, Queue};
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
@@ -85,12 +90,17 @@ pub(super) async fn dispatch(
     };
     let open = retrying("open", &stop.abort, || async {
         let uncertain = context.store.uncertain(&lease.shard).await?;
-        Ok((Renderings::open(&*context.store, &current).await?, uncertain))
+        let failing = context.store.failing(&lease.shard).await?;
+        Ok((
+            Renderings::open(&*context.store, &current).await?,
+            uncertain,
+            failing,
+        ))
     });
     let Some(open) = open.await else {
         return Ok(Exit::GraceOver);
     };
-    let (renderings, uncertain) = open?;
+    let (renderings, uncertain, failing) = open?;
     let bounds = Bounds::of(usize::try_from(context.limits.max_held).unwrap_or(usize::MAX));
     let mut queue = Queue::new(bounds, chance.u64(..));
     // Before the first delivery comes, or it would go past one of its row key that waits for a person.
@@ -100,6 +110,8 @@ pub(super) async fn dispatch(
         intake: Intake::new(&context.limits, context.wakeup.listen()),
         recorder: Recorder::new(context.relay, lease.clone(), context.sequence.clone()),
         sender: Sender::new(),
+        limits: Limits::new(&current, failing.as_ref()),
+        health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
         tasks: JoinSet::new(),
         clock: DatabaseClock {
@@ -108,6 +120,7 @@ pub(super) async fn dispatch(
         },
         chance,
         lost: false,
+        asked_to_end: false,
         context,
         lease,
         active,
@@ -128,12 +141,15 @@ pub(super) struct Dispatcher {
     intake: Intake,
     recorder: Recorder,
     sender: Sender,
+    limits: Limits,
+    health: Health,
     renderings: Renderings,
     /// Reads, records and requests under way.
     tasks: JoinSet<Event>,
     clock: DatabaseClock,
     chance: fastrand::Rng,
     lost: bool,
+    asked_to_end: bool,
 }
 
 /// The database's clock, carried on by the monotonic one between two looks at it.
@@ -164,13 +180,18 @@ impl Dispatcher {
         }
     }
 
+    /// Whether it was asked to end when this turn began, or has lost its lease.
     fn draining(&self) -> bool {
-        self.lost || self.stop.drain.is_cancelled()
+        self.lost || self.asked_to_end
     }
 
     /// Whether anything new may be put on record: it is neither asked to end nor asked to wait.
     fn may_begin(&self, monotonic: Duration) -> bool {
-        !(self.draining() || self.sender.is_held(monotonic) || self.intake.paused)
+        let breaker = self.limits.permission(monotonic);
+        !(self.draining()
+            || self.sender.is_held(monotonic)
+            || self.intake.paused
+            || matches!(breaker, Permission::Nothing(_)))
     }
 
     fn exit(&self) -> Option<Exit> {
@@ -188,42 +209,28 @@ impl Dispatcher {
     fn turn(&mut self) {
         let monotonic = self.context.clock.monotonic();
         let now = self.clock.now(monotonic);
+        self.asked_to_end = self.stop.drain.is_cancelled();
+        // Answers that keep coming must not keep a changed configuration waiting.
+        if self.active.has_changed().unwrap_or(false) {
+            self.open_renderings();
+        }
         let active = self.active.borrow().clone();
         if !self.lost && self.tenure.is_over() {
             let (destination, epoch) = (&self.lease.shard.destination, self.lease.epoch);
             tracing::warn!(%destination, epoch, "the heartbeat was silent for too long: the lease is lost, or may be");
             self.lost = true;
         }
+        self.limits.begin_turn();
         if self.may_begin(monotonic) {
-            self.fill(now, &active);
+            self.fill(monotonic, now, &active);
         } else {
             self.give_back(now);
         }
         self.start_record();
         self.start_requests(monotonic, &active);
+        self.start_note();
         if !self.draining() {
             self.start_read(monotonic);
-        }
-    }
-
-    /// Takes from the queue what may be sent, as far as there is room between here and the wire.
-    fn fill(&mut self, now: Timestamp, active: &Active) {
-        self.queue.promote(now);
-        let batch = self.renderings.current().batch_limit();
-        let window = active
-            .concurrency
-            .saturating_mul(batch)
-            .saturating_add(self.recorder.ahead());
-        let between = self.recorder.beginning() + self.sender.len() + self.intake.awaited();
-        let taken = self.queue.take(now, window.saturating_sub(between));
-        for (outbox_id, mark) in taken.superseded {
-            self.supersede(outbox_id, mark);
-        }
-        for (outbox_id, content) in taken.send {
-            match content {
-                Some(content) => self.prepare(content, now, active),
-                None => self.intake.await_content(outbox_id),
-            }
         }
     }
 
@@ -268,26 +275,10 @@ impl Dispatcher {
         }
     }
 
-    fn start_requests(&mut self, monotonic: Duration, active: &Active) {
-        if self.draining() || self.sender.is_held(monotonic) {
-            return;
-        }
-        if !self.tenure.outlives(monotonic, active.timeout) {
-            return;
-        }
-        let now = self.clock.now(monotonic);
-        while self.sender.requests() < active.concurrency {
-            let Some(request) = self.sender.next_request(now) else {
-                return;
-            };
-            let id = self.tasks.spawn(request.send()).id();
-            self.sender.started(id);
-        }
-    }
-
     /// The configuration has changed: what is rendered from now on needs a rendering that is kept.
     fn open_renderings(&mut self) {
         let active = self.active.borrow_and_update().clone();
+        self.retune(&active);
         let (store, drain) = (self.context.store.clone(), self.stop.drain.clone());
         self.tasks.spawn(async move {
             let opened = retrying("open", &drain, || Renderings::open(&*store, &active)).await;
@@ -318,6 +309,7 @@ impl Dispatcher {
             Ok(()) = self.active.changed() => self.open_renderings(),
             Ok(()) = self.tenure.changed() => {}
             () = self.intake.woken() => {}
+            () = self.limits.called() => {}
             () = tokio::time::sleep(sleep) => {}
         }
         while let Some(event) = self.tasks.try_join_next_with_id() {
@@ -334,8 +326,11 @@ impl Dispatcher {
             .filter(|_| self.may_begin(monotonic))
             .map(|due| due.since(now).max(Duration::from_millis(1)));
         let held = self.sender.held_for(monotonic);
+        let limit = (self.limits.next_change(monotonic))
+            .filter(|_| !self.draining())
+            .map(|at| at.saturating_sub(monotonic).max(Duration::from_millis(1)));
         let poll = (!self.draining()).then(|| self.intake.next_look().saturating_sub(monotonic));
-        [due, held, poll]
+        [due, held, limit, poll]
             .into_iter()
             .flatten()
             .min()

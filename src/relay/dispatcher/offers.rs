@@ -167,6 +167,7 @@ impl Dispatcher {
         for owed in owed {
             if self.intake.awaited.remove(&owed.row.id) {
                 let share = self.intake.memory.share(owed.row.payload.len());
+                let owed = Box::new(owed);
                 self.prepare(Content { owed, _share: share }, now, &active);
             } else {
                 let behind = behind.get(&owed.row.id).copied();
@@ -200,7 +201,7 @@ impl Dispatcher {
             .then(|| self.intake.memory.share(owed.row.payload.len()))
             .flatten()
             .map(|share| Content {
-                owed,
+                owed: Box::new(owed),
                 _share: Some(share),
             });
         let item = self.item(outline, behind, content);

@@ -146,6 +146,7 @@ impl Dispatcher {
 
     /// Decides about each delivery of a request.
     pub(super) fn answered(&mut self, flight: Flight, reports: Vec<Report>) {
+        self.take_note(&flight, &reports);
         let started_at = flight.started_at;
         let mut reports = reports.into_iter();
         for prepared in flight.deliveries {

@@ -41,6 +41,11 @@ impl Prepared {
         self.owed().row.id
     }
 
+    /// Bytes of its payload.
+    pub(super) fn bytes(&self) -> usize {
+        self.owed().row.payload.len()
+    }
+
     /// What goes on record before it is sent.
     pub(super) fn entry(&self) -> Entry {
         let owed = self.owed();

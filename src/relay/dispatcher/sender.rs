@@ -13,6 +13,7 @@ use super::events::Event;
 use super::prepare::Prepared;
 use crate::core::time::Timestamp;
 use crate::destination::{Destination, Outgoing};
+use crate::relay::limits::Ticket;
 
 /// What is between the record and the answer.
 pub(super) struct Sender {
@@ -33,6 +34,16 @@ pub(super) struct Sender {
 pub(super) struct Flight {
     pub(super) deliveries: Vec<Prepared>,
     pub(super) started_at: Timestamp,
+    /// What it holds of the limits.
+    pub(super) ticket: Ticket,
+}
+
+/// What the next request would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Upcoming {
+    deliveries: usize,
+    /// Of their payloads.
+    pub(super) bytes: usize,
 }
 
 /// A request that is ready to go.
@@ -68,6 +79,11 @@ impl Sender {
         self.begun.len() + self.deliveries_on_wire
     }
 
+    /// Deliveries that are on record and not on the wire.
+    pub(super) fn waiting(&self) -> usize {
+        self.begun.len()
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.len() == 0
     }
@@ -81,16 +97,35 @@ impl Sender {
         self.begun.push_back(prepared);
     }
 
-    /// The next request, of as many deliveries under one rendering as fit.
-    pub(super) fn next_request(&mut self, now: Timestamp) -> Option<Request> {
-        let first = self.begun.pop_front()?;
-        let (destination, rendering) = (first.destination.clone(), first.rendering);
-        let mut deliveries = vec![first];
-        while deliveries.len() < destination.batch_limit()
-            && let Some(next) = self.begun.pop_front_if(|next| next.rendering == rendering)
-        {
-            deliveries.push(next);
+    /// The next request: as many deliveries under one rendering as fit `most` and, unless it is one alone, `most_bytes`.
+    pub(super) fn upcoming(&self, most: usize, most_bytes: usize) -> Option<Upcoming> {
+        let first = self.begun.front()?;
+        let most = most.min(first.destination.batch_limit());
+        let mut upcoming = Upcoming {
+            deliveries: 1,
+            bytes: first.bytes(),
+        };
+        let others = self.begun.iter().skip(1).take(most.saturating_sub(1));
+        for next in others.take_while(|next| next.rendering == first.rendering) {
+            let bytes = upcoming.bytes.saturating_add(next.bytes());
+            if bytes > most_bytes {
+                break;
+            }
+            upcoming.deliveries += 1;
+            upcoming.bytes = bytes;
         }
+        Some(upcoming)
+    }
+
+    /// The request that `upcoming` announced, with its place on the wire.
+    pub(super) fn next_request(
+        &mut self,
+        upcoming: Upcoming,
+        ticket: Ticket,
+        now: Timestamp,
+    ) -> Option<Request> {
+        let destination = self.begun.front()?.destination.clone();
+        let deliveries: Vec<Prepared> = self.begun.drain(..upcoming.deliveries).collect();
         let batch = deliveries
             .iter()
             .map(|prepared| outgoing(prepared, now))
@@ -99,6 +134,7 @@ impl Sender {
         self.boarding = Some(Flight {
             deliveries,
             started_at: now,
+            ticket,
         });
         Some(Request { destination, batch })
     }

@@ -4,6 +4,7 @@ mod read;
 
 use super::pauses::Pause;
 use crate::core::time::Timestamp;
+use crate::store::Failing;
 
 /// How things stand.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -33,6 +34,8 @@ pub struct DestinationStatus {
     pub configured: bool,
     /// Who paused it, when and why, if somebody did.
     pub pause: Option<Pause>,
+    /// Since when no request has worked, if that has lasted a minute or a breaker has opened: the worst of its shards.
+    pub failing: Option<Failing>,
     /// Deliveries that have not ended.
     pub owed: u64,
     /// Of those, how many may be sent now.

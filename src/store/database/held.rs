@@ -7,37 +7,70 @@
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgPool, Postgres};
-use sqlx::{Executor as _, PgConnection};
+use sqlx::{AssertSqlSafe, Executor as _, PgConnection, SqlSafeStr};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use super::{Args, Row, Statement, postgres};
+use super::{Args, Postgres, Row, Statement, postgres};
 use crate::store::error::StoreError;
 
 /// A pooled connection in use. It goes back when the value is dropped, unless an answer on it did not come in time.
 #[derive(Debug)]
 pub(crate) struct Held {
     /// `None` once it was given up.
-    connection: Option<PoolConnection<Postgres>>,
+    connection: Option<PoolConnection<sqlx::Postgres>>,
     patience: Duration,
     tasks: TaskTracker,
+    from: Postgres,
 }
 
 impl Held {
     /// Waits for a connection, and will wait as long for each answer on it, at most `patience`.
     pub(super) async fn acquire(
-        pool: &PgPool,
+        from: &Postgres,
         patience: Duration,
         tasks: &TaskTracker,
     ) -> Result<Self, StoreError> {
         // What is dropped here was never in a transaction, and the pool closes a connection that it was still making.
-        let connection = timeout(patience, pool.acquire()).await.map_err(|_| silent())??;
+        let connection = timeout(patience, from.pool.acquire())
+            .await
+            .map_err(|_| silent())??;
         Ok(Self {
             connection: Some(connection),
             patience,
             tasks: tasks.clone(),
+            from: from.clone(),
         })
+    }
+
+    /// For a single statement; [`Held::served`] must follow it.
+    pub(super) async fn for_one(
+        from: &Postgres,
+        patience: Duration,
+        tasks: &TaskTracker,
+    ) -> Result<Self, StoreError> {
+        match from.warm.take() {
+            None => Self::acquire(from, patience, tasks).await,
+            Some(connection) => Ok(Self {
+                connection: Some(connection),
+                patience,
+                tasks: tasks.clone(),
+                from: from.clone(),
+            }),
+        }
+    }
+
+    /// The single statement has been answered: the connection is kept for the next one, unless that answer was an error.
+    pub(super) fn served<T>(mut self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        if answer.is_ok() {
+            let connection = self.connection.take();
+            self.connection = connection.and_then(|connection| self.from.warm.keep(connection));
+        } else {
+            for connection in self.from.warm.clear() {
+                self.give_back(connection);
+            }
+        }
+        answer
     }
 
     /// Runs a statement and returns its rows.
@@ -46,7 +79,12 @@ impl Held {
         statement: &'static Statement,
         args: &Args,
     ) -> Result<Vec<Row>, StoreError> {
-        let answer = timeout(self.patience, postgres::rows(self.open()?, statement, args)).await;
+        let prepared = self.from.prepared();
+        let answer = timeout(
+            self.patience,
+            postgres::rows(self.open()?, statement, args, prepared),
+        )
+        .await;
         answer.unwrap_or_else(|_| Err(self.give_up()))
     }
 
@@ -71,15 +109,28 @@ impl Held {
         statement: &'static Statement,
         args: &Args,
     ) -> Result<u64, StoreError> {
-        let answer = timeout(self.patience, postgres::execute(self.open()?, statement, args)).await;
+        let prepared = self.from.prepared();
+        let answer = timeout(
+            self.patience,
+            postgres::execute(self.open()?, statement, args, prepared),
+        )
+        .await;
         answer.unwrap_or_else(|_| Err(self.give_up()))
     }
 
-    /// Says `begin`, `commit` or `rollback`.
+    /// Begins a transaction.
+    pub(super) async fn begin(&mut self) -> Result<(), StoreError> {
+        match self.from.begin.clone() {
+            None => self.say("begin").await,
+            Some(begin) => self.say(AssertSqlSafe(begin.to_string())).await,
+        }
+    }
+
+    /// Says `commit` or `rollback`, or what a transaction begins with.
     ///
     /// Not by sqlx's own transactions: those count in memory how deep they are, and one that is dropped half way loses
     /// count (sqlx issues 4385 and 4393). What is left open here is ended before the pool hands the connection out.
-    pub(super) async fn say(&mut self, word: &'static str) -> Result<(), StoreError> {
+    pub(super) async fn say(&mut self, word: impl SqlSafeStr + Send) -> Result<(), StoreError> {
         let answer = timeout(self.patience, self.open()?.execute(sqlx::raw_sql(word))).await;
         match answer {
             Ok(answer) => Ok(answer.map(drop)?),
@@ -91,6 +142,12 @@ impl Held {
         self.connection.as_deref_mut().ok_or_else(silent)
     }
 
+    /// The pool asks the connection whether it lives before it takes it back, and would wait for that without end.
+    fn give_back(&self, mut connection: PoolConnection<sqlx::Postgres>) {
+        self.tasks
+            .spawn(timeout(self.patience, connection.return_to_pool()));
+    }
+
     fn give_up(&mut self) -> StoreError {
         // Dropping closes the socket; nothing more is said on it.
         drop(self.connection.take().map(PoolConnection::detach));
@@ -99,11 +156,9 @@ impl Held {
 }
 
 impl Drop for Held {
-    /// The pool asks the connection whether it lives before it takes it back, and would wait for that without end.
     fn drop(&mut self) {
-        if let Some(mut connection) = self.connection.take() {
-            self.tasks
-                .spawn(timeout(self.patience, connection.return_to_pool()));
+        if let Some(connection) = self.connection.take() {
+            self.give_back(connection);
         }
     }
 }

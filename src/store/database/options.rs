@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use crate::config::Pooler;
+
 /// Limits of the connections to the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseOptions {
@@ -21,6 +23,8 @@ pub struct DatabaseOptions {
     pub answer_timeout: Duration,
     /// What to do where a SQLite file is missing.
     pub missing_file: MissingFile,
+    /// What stands between this program and PostgreSQL.
+    pub pooler: Pooler,
 }
 
 /// What to do where a SQLite file is missing.
@@ -42,6 +46,7 @@ impl Default for DatabaseOptions {
             idle_in_transaction_timeout: Duration::from_secs(30),
             answer_timeout: Duration::from_secs(35),
             missing_file: MissingFile::Refuse,
+            pooler: Pooler::None,
         }
     }
 }

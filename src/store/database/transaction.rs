@@ -29,9 +29,9 @@ impl Transaction {
         tasks: &TaskTracker,
     ) -> Result<Self, StoreError> {
         Ok(match engine {
-            Engine::Postgres(pool) => {
-                let mut connection = Held::acquire(pool, patience, tasks).await?;
-                connection.say("begin").await?;
+            Engine::Postgres(postgres) => {
+                let mut connection = Held::acquire(postgres, patience, tasks).await?;
+                connection.begin().await?;
                 Self::Postgres(connection)
             }
             // A transaction that reads first and writes later fails at once if another process wrote in between,

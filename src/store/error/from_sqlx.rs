@@ -54,9 +54,13 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
         "28P01" | "28000" | "3D000" => unavailable("check user, password and database name in its address"),
         // Lack of a privilege.
         "42501" => StoreError::Refused(with_hint(answer)),
+        // A statement that another session prepared, or that this one did not.
+        "26000" | "42P05" => unavailable(
+            "a pooler in transaction mode lends the session to others: set `database.pooler` to `transaction`",
+        ),
         _ => match &code[..2.min(code.len())] {
-            // 0A and 26: the schema changed under a prepared statement, or a pooler gave the session to another.
-            "08" | "0A" | "25" | "26" | "53" | "57" | "58" => unavailable("try again"),
+            // 0A: the schema changed under a prepared statement.
+            "08" | "0A" | "25" | "53" | "57" | "58" => unavailable("try again"),
             "22" | "23" => StoreError::Refused(with_hint(answer)),
             _ => StoreError::Unexpected(format!("{message} (SQLSTATE {code})")),
         },

@@ -22,6 +22,7 @@ async fn postgres_walks_along_its_indexes() {
         .bind("0")
         .bind("0")
         .bind("0")
+        .bind(false)
         .execute(&mut connection)
         .await
         .unwrap();

@@ -1,6 +1,7 @@
 //! How things stand, and pausing.
 
 use aftercommit::core::delivery::Reason;
+use aftercommit::core::time::Timestamp;
 use aftercommit::store::admin::{Act, AdminError, UnroutedTopic};
 
 use super::world::{Backend, World, act, on_both};
@@ -44,6 +45,28 @@ on_both! {
         assert_eq!(status.relays.len(), 1);
         assert!(status.relays[0].alive);
         assert_eq!(status.namespace, "test");
+    }
+
+    async fn the_status_shows_the_worst_of_what_the_shards_of_a_destination_say(backend: Backend) {
+        let world = World::new(backend).await;
+        world.execute("insert into aftercommit.lease (destination, shard, shards) values ('crm', 0, 3)").await;
+        let time = |second: u32| match backend {
+            Backend::Postgres => format!("timestamptz 'epoch' + interval '{second} s'"),
+            Backend::Sqlite => format!("{second}000000"),
+        };
+        let [one, two, three, four] = [1, 2, 3, 4].map(time);
+        world.execute(&format!(
+            "insert into aftercommit.failing (destination, shard, since, breaker_opened_at, dying_from, detail) values
+                ('crm', 0, {two}, null, {four}, 'HTTP 500'),
+                ('crm', 1, {three}, {three}, {four}, 'HTTP 502'),
+                ('crm', 3, {one}, {one}, {one}, 'from when it had more shards')"
+        )).await;
+        let status = world.admin.status(&[]).await.unwrap();
+        let failing = status.destinations[0].failing.as_ref().unwrap();
+        let micros = |time: Timestamp| time.as_micros() / 1_000_000;
+        assert_eq!((micros(failing.since), failing.breaker_opened_at.map(micros)), (2, Some(3)));
+        assert_eq!(failing.detail, "HTTP 500");
+        assert_eq!(status.destinations[1].failing, None);
     }
 
     async fn a_pause_is_kept_with_who_and_why_and_the_first_one_counts(backend: Backend) {

@@ -9,6 +9,7 @@
 //!                  (NEXTEST_RUN_ID is one) ──┘    (a file lock)
 //! ```
 
+mod pooler;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -23,6 +24,7 @@ use std::{env, fs, process, thread};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use uuid::Uuid;
 
+pub(crate) use self::pooler::Pooler;
 use self::tools::Tools;
 
 /// Socket only, roomy, and careless: no test of ours pulls the plug of the machine. A server of its own can differ.

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::{env, fs};
 
 const KEEPER: &str = include_str!("keeper.sh");
+const POOLER: &str = include_str!("pooler.sh");
 
 /// The server's programs, and the account that runs them: PostgreSQL refuses to run as root.
 pub(super) struct Tools {
@@ -86,19 +87,41 @@ impl Tools {
             .arg(directory)
             .arg(owner.to_string())
             .arg(settings);
-        let mut keeper = keeper
-            .process_group(0)
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("cannot run sh: {error}"))?;
-        let mut said = String::new();
-        if let Some(mut output) = keeper.stdout.take() {
-            output
-                .read_to_string(&mut said)
-                .map_err(|error| format!("cannot hear the keeper: {error}"))?;
-        }
-        Ok((keeper, said.trim().to_owned()))
+        start(keeper)
     }
+
+    /// Starts pgbouncer and the process that clears it away when `owner` ends or the directory is gone, and returns what
+    /// that process says: `ready`, or the problem.
+    pub(super) fn start_pooler(
+        &self,
+        program: &Path,
+        directory: &Path,
+        owner: u32,
+    ) -> Result<String, String> {
+        let mut keeper = self.command("sh");
+        keeper
+            .args(["-c", POOLER, "pooler"])
+            .arg(program)
+            .arg(directory)
+            .arg(owner.to_string());
+        start(keeper).map(|(_, said)| said)
+    }
+}
+
+/// Starts a process that clears away, and returns what it says first.
+fn start(mut keeper: Command) -> Result<(Child, String), String> {
+    let mut keeper = keeper
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot run sh: {error}"))?;
+    let mut said = String::new();
+    if let Some(mut output) = keeper.stdout.take() {
+        output
+            .read_to_string(&mut said)
+            .map_err(|error| format!("cannot hear the keeper: {error}"))?;
+    }
+    Ok((keeper, said.trim().to_owned()))
 }
 
 /// `PG_BIN`, else the newest version where Debian keeps them, else the path.

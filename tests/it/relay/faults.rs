@@ -169,7 +169,7 @@ on_both! {
 
     async fn a_database_that_is_away_when_the_relay_begins_to_watch_it_does_not_end_it(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
-        world.store.fail_marks(2);
+        world.store.fail_ears(2);
         let relay = world.relay(SWIFT).await;
         world.orders(5, |number| format!("order-{number}")).await;
         world.until(&[("delivered", 5)]).await;

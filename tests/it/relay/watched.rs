@@ -1,14 +1,14 @@
 //! A store that tells what it has done, and can lose its answers: what tests wait on in place of sleeping.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard,
-    Store, StoreError, Uncertain,
+    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
+    RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -32,10 +32,17 @@ pub(super) struct Watched {
     paused: watch::Sender<bool>,
     /// So many renderings cannot be kept.
     fail_renderings: AtomicU32,
-    /// So many looks at the mark of commits fail.
-    fail_marks: AtomicU32,
+    /// So many times nobody can listen for commits.
+    fail_ears: AtomicU32,
+    ears: watch::Sender<u32>,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
+    /// Attempts that were put on record.
+    begun: AtomicUsize,
+    /// How often each destination was asked for what is fresh.
+    fetches: watch::Sender<HashMap<Arc<str>, u64>>,
+    /// Which of these found something last.
+    finds: watch::Sender<HashMap<Arc<str>, u64>>,
     payloads: Mutex<Payloads>,
 }
 
@@ -77,8 +84,12 @@ impl Watched {
             renderings: watch::channel(0).0,
             paused: watch::channel(false).0,
             fail_renderings: AtomicU32::new(0),
-            fail_marks: AtomicU32::new(0),
+            fail_ears: AtomicU32::new(0),
+            ears: watch::channel(0).0,
             sweeps_blind: AtomicBool::new(false),
+            begun: AtomicUsize::new(0),
+            fetches: watch::channel(HashMap::new()).0,
+            finds: watch::channel(HashMap::new()).0,
             payloads: Mutex::default(),
         })
     }
@@ -151,14 +162,45 @@ impl Watched {
         failed.wait_for(|failed| *failed >= count).await.unwrap();
     }
 
-    pub(super) fn fail_marks(&self, count: u32) {
-        self.fail_marks.store(count, Ordering::SeqCst);
+    pub(super) fn fail_ears(&self, count: u32) {
+        self.fail_ears.store(count, Ordering::SeqCst);
+    }
+
+    /// Waits until the relay has begun to listen for commits so many times.
+    pub(super) async fn ears_opened(&self, count: u32) {
+        self.ears
+            .subscribe()
+            .wait_for(|ears| *ears >= count)
+            .await
+            .unwrap();
     }
 
     /// Waits until so many records have failed.
     pub(super) async fn records_failed(&self, count: u32) {
         let mut failed = self.failed_records.subscribe();
         failed.wait_for(|failed| *failed >= count).await.unwrap();
+    }
+
+    /// How many attempts were put on record.
+    pub(super) fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// How often the destination was asked for what is fresh.
+    pub(super) fn fetches(&self, destination: &str) -> u64 {
+        self.fetches.borrow().get(destination).copied().unwrap_or(0)
+    }
+
+    /// Which of these times something was found last.
+    pub(super) fn found_at(&self, destination: &str) -> u64 {
+        self.finds.borrow().get(destination).copied().unwrap_or(0)
+    }
+
+    /// Waits until it was asked so often.
+    pub(super) async fn fetched(&self, destination: &str, wanted: u64) {
+        let enough =
+            |fetches: &HashMap<Arc<str>, u64>| fetches.get(destination).is_some_and(|count| *count >= wanted);
+        self.fetches.subscribe().wait_for(enough).await.unwrap();
     }
 
     fn changed(&self) {
@@ -223,6 +265,18 @@ impl Store for Watched {
 
     async fn fetch(&self, shard: &Shard, after: i64, limits: FetchLimits) -> Result<Fetched, StoreError> {
         let fetched = self.inner.fetch(shard, after, limits).await;
+        let destination = shard.destination.clone();
+        let mut count = 0;
+        self.fetches.send_modify(|so_far| {
+            let asked = so_far.entry(destination.clone()).or_default();
+            *asked += 1;
+            count = *asked;
+        });
+        if fetched.as_ref().is_ok_and(|fetched| !fetched.owed.is_empty()) {
+            self.finds.send_modify(|finds| {
+                finds.insert(destination, count);
+            });
+        }
         let paused = fetched.as_ref().is_ok_and(|fetched| fetched.paused);
         self.paused.send_replace(paused);
         let owed = fetched.iter().flat_map(|fetched| &fetched.owed);
@@ -273,7 +327,9 @@ impl Store for Watched {
             self.failed_records.send_modify(|failed| *failed += 1);
             return Err(away());
         }
+        let begun = record.begin.as_ref().map_or(0, |begin| begin.entries.len());
         let recorded = self.inner.record(record).await;
+        self.begun.fetch_add(begun, Ordering::SeqCst);
         self.changed();
         if recorded.is_ok() && strikes(&self.lose_answers) {
             return Err(away());
@@ -305,6 +361,16 @@ impl Store for Watched {
         paused
     }
 
+    async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError> {
+        let noted = self.inner.note_failing(lease, failing).await;
+        self.changed();
+        noted
+    }
+
+    async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError> {
+        self.inner.failing(shard).await
+    }
+
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {
         let routed = self.inner.route_unrouted(limit).await;
         self.changed();
@@ -321,10 +387,12 @@ impl Store for Watched {
         self.inner.namespace().await
     }
 
-    async fn change_mark(&self) -> Result<Option<i64>, StoreError> {
-        if strikes(&self.fail_marks) {
+    async fn commits(&self, every: Duration) -> Result<Option<Commits>, StoreError> {
+        if strikes(&self.fail_ears) {
             return Err(away());
         }
-        self.inner.change_mark().await
+        let commits = self.inner.commits(every).await;
+        self.ears.send_modify(|ears| *ears += 1);
+        commits
     }
 }

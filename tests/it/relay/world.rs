@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aftercommit::clock::{Clock, SystemClock};
-use aftercommit::config::{Config, RelayConfig};
+use aftercommit::config::{Config, RelayConfig, WakeupMode};
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use aftercommit::relay::{Destinations, Relay, assemble};
 use aftercommit::store::{RelayId, SqlStore};
@@ -92,7 +92,11 @@ impl World {
             .with_env_filter(filter)
             .with_test_writer()
             .try_init();
-        let base = Base::migrated(backend).await;
+        Self::over(Base::migrated(backend).await, more).await
+    }
+
+    /// The same over a database that is there.
+    pub(super) async fn over(base: Base, more: &str) -> Self {
         let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
         let store = Watched::over(Arc::new(SqlStore::new(base.database.clone())));
         let world = Self {
@@ -148,6 +152,24 @@ impl World {
         self.relay_with(more, |relay| relay.max_held = max_held).await
     }
 
+    /// Starts a relay for destinations of the story's own making.
+    pub(super) async fn relay_to(&self, destinations: Destinations) -> Running {
+        self.relay_for(&self.config(SWIFT), destinations).await
+    }
+
+    /// Starts a relay that hears of rows in this way, and itself looks once an hour.
+    pub(super) async fn sleeper(&self, wakeup: WakeupMode, more: &str) -> Running {
+        self.relay_with(more, |limits| {
+            limits.wakeup = wakeup;
+            limits.poll_idle = Duration::from_hours(1);
+            // SQLite is asked as often as a busy relay polls.
+            if self.base.backend == Backend::Postgres || wakeup == WakeupMode::Poll {
+                limits.poll_busy = Duration::from_hours(1);
+            }
+        })
+        .await
+    }
+
     /// Starts a relay whose section of the configuration is changed.
     pub(super) async fn relay_with(&self, more: &str, change: impl FnOnce(&mut RelayConfig)) -> Running {
         let mut config = self.config(more);
@@ -163,13 +185,17 @@ impl World {
     }
 
     async fn relay_of(&self, config: &Config) -> Running {
+        self.relay_for(config, self.destinations_of(config)).await
+    }
+
+    async fn relay_for(&self, config: &Config, destinations: Destinations) -> Running {
         let id = RelayId(Uuid::new_v4());
         let context = assemble::context(id, self.store.clone(), config, self.clock.clone())
             .await
             .unwrap();
         Running {
             id,
-            relay: Relay::start(context, self.destinations_of(config)),
+            relay: Relay::start(context, destinations),
         }
     }
 

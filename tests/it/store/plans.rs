@@ -156,6 +156,7 @@ async fn session(world: &World) -> PgConnection {
         .bind("60000")
         .bind("60000")
         .bind("60000")
+        .bind(false)
         .execute(&mut connection)
         .await
         .unwrap();

@@ -12,7 +12,7 @@ use crate::store::admin::deliveries::word;
 use crate::store::admin::pauses::Pause;
 use crate::store::admin::{AdminStore, walk};
 use crate::store::database::{Args, Row, Statement, only, sql};
-use crate::store::{StoreError, leases, settings};
+use crate::store::{Failing, StoreError, leases, settings};
 
 /// Settled deliveries that are counted at most, over all destinations: the newest ones.
 const COUNTED_SETTLED: i64 = 1_000_000;
@@ -33,6 +33,7 @@ impl AdminStore {
         let unrouted = self.count_owed(&mut destinations).await?;
         self.count_settled(&mut destinations).await?;
         self.add_pauses(&mut destinations).await?;
+        self.add_failing(&mut destinations).await?;
         self.add_shards(&mut destinations).await?;
         Ok(Status {
             now: self.now().await?,
@@ -100,6 +101,13 @@ impl AdminStore {
         Ok(())
     }
 
+    async fn add_failing(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
+        for row in self.rows(sql!(shared "failing_destinations")).await? {
+            of(into, row.text("destination")?).failing = Some(Failing::read(&row)?);
+        }
+        Ok(())
+    }
+
     async fn add_shards(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
         for lease in leases::all(&self.database, self.lease_ttl).await? {
             // What has no route is leased too, to whoever keeps house.
@@ -137,6 +145,7 @@ impl DestinationStatus {
             name,
             configured: false,
             pause: None,
+            failing: None,
             owed: 0,
             due: 0,
             oldest_owed_at: None,
