@@ -1,6 +1,7 @@
 //! `aftercommit mock`: systems to try with, one file each.
 
 mod crm;
+mod hubspot;
 mod receiver;
 mod salesforce;
 
@@ -25,12 +26,17 @@ enum System {
     /// A Salesforce org: tokens, records, collections, bulk jobs; fails as it is told
     #[command(after_help = salesforce::help())]
     Salesforce(salesforce::SalesforceVerb),
+
+    /// A HubSpot portal: tokens, limits, records, batches, properties; fails as it is told
+    #[command(after_help = hubspot::help())]
+    Hubspot(hubspot::HubSpotVerb),
 }
 
 pub(super) async fn run(verb: Mock) -> anyhow::Result<Exit> {
     match verb.system {
         System::Receiver(verb) => receiver::run(verb).await,
         System::Salesforce(verb) => salesforce::run(verb).await,
+        System::Hubspot(verb) => hubspot::run(verb).await,
     }
 }
 

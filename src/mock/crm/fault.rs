@@ -211,7 +211,11 @@ impl<V: VendorFault> FromStr for Rule<V> {
     fn from_str(text: &str) -> Result<Self, FaultError> {
         let mut parts = text.split('@');
         let what = parts.next().unwrap_or_default();
-        let triggers = parts.map(Trigger::read).collect::<Result<_, _>>()?;
+        let triggers = conditions(parts);
+        let triggers = triggers
+            .iter()
+            .map(|text| Trigger::read(text))
+            .collect::<Result<_, _>>()?;
         let (what, times) = match what.split_once(':') {
             Some((what, times)) => (what, Times::from_str(times)?),
             None => (what, Times::Always),
@@ -230,6 +234,21 @@ impl<V: VendorFault> FromStr for Rule<V> {
             triggers,
         })
     }
+}
+
+/// The conditions of a rule. A value may hold an `@`, as addresses do: what has no `=` belongs to the one before it.
+fn conditions<'a>(parts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut conditions: Vec<String> = Vec::new();
+    for part in parts {
+        match conditions.last_mut() {
+            Some(before) if !part.contains('=') => {
+                before.push('@');
+                before.push_str(part);
+            }
+            _ => conditions.push(part.to_owned()),
+        }
+    }
+    conditions
 }
 
 impl Trigger {

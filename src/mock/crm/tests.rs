@@ -141,6 +141,16 @@ fn a_fault_meets_the_next_so_many_records_that_its_trigger_names() {
     assert_eq!(asked(Method::POST, "/a/b"), None);
 }
 
+#[test]
+fn a_trigger_takes_an_address_for_a_value() {
+    let rule: Rule<Trouble> = "locked:2@email=ann@b.co@path=/a".parse().unwrap();
+    let value = Trigger::Field {
+        field: "email".into(),
+        value: "ann@b.co".into(),
+    };
+    assert_eq!(rule.triggers, [value, Trigger::Path("/a".into())]);
+}
+
 #[tokio::test]
 async fn a_commit_can_be_followed_by_a_closed_connection() {
     let server = heap("drop:1,reset:1").await;

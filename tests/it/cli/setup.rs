@@ -4,7 +4,7 @@ use crate::store::world::{Backend, World, on_both};
 
 use super::command::Project;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "demo",
     "init",
     "migrate",
@@ -22,6 +22,7 @@ const VERBS: [&str; 17] = [
     "key",
     "mock receiver",
     "mock salesforce",
+    "mock hubspot",
 ];
 
 #[tokio::test]
