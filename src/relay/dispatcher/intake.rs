@@ -7,7 +7,7 @@
 //!
 //! What is fresh and what was found again take turns, so that neither starves the other.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -43,8 +43,6 @@ pub(super) struct Intake {
     /// Whether the destination is paused, as far as is known.
     pub(super) paused: bool,
     pub(super) reading: bool,
-    /// What has ended since the read that is under way began: it may say that these are owed.
-    ended_meanwhile: HashSet<i64>,
     pub(super) interval: Duration,
     pub(super) next_poll: Duration,
     /// The sweep that is under way has read up to here.
@@ -83,7 +81,6 @@ impl Intake {
             more: true,
             paused: false,
             reading: false,
-            ended_meanwhile: HashSet::new(),
             interval: limits.poll_busy,
             next_poll: Duration::ZERO,
             sweep: None,
@@ -112,19 +109,6 @@ impl Intake {
     /// A delivery became `uncertain`: what a read that is under way says of them is old.
     pub(super) fn uncertain_changed(&mut self) {
         self.uncertain_version += 1;
-    }
-
-    /// A delivery is no longer owed.
-    pub(super) fn ended(&mut self, outbox_id: i64) {
-        if self.reading {
-            self.ended_meanwhile.insert(outbox_id);
-        }
-    }
-
-    /// The delivery that goes before `outbox_id`, as a read says that has just come back, unless it has ended meanwhile.
-    pub(super) fn still_behind(&self, behind: &HashMap<i64, i64>, outbox_id: i64) -> Option<i64> {
-        let older = behind.get(&outbox_id).copied();
-        older.filter(|older| !self.ended_meanwhile.contains(older))
     }
 
     /// When to look at the database again, if nothing happens before (monotonic).
@@ -185,7 +169,6 @@ impl Dispatcher {
             return;
         };
         self.intake.reading = true;
-        self.intake.ended_meanwhile.clear();
         let context = self.context.clone();
         // A drain needs nothing that is still to be read.
         let (shard, drain) = (self.lease.shard.clone(), self.stop.drain.clone());

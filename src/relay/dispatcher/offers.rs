@@ -50,7 +50,7 @@ impl Dispatcher {
         intake.next_poll = monotonic + intake.interval;
         let mut left_out = LeftOut::new();
         for owed in fetched.owed {
-            let behind = self.intake.still_behind(&fetched.behind, owed.row.id);
+            let behind = fetched.behind.get(&owed.row.id).copied();
             if let Some(older) = self.unknown_before(&owed, behind, &left_out) {
                 if self.queue.floor().is_none_or(|floor| older < floor) {
                     let intake = &mut self.intake;
@@ -170,7 +170,7 @@ impl Dispatcher {
                 let owed = Box::new(owed);
                 self.prepare(Content { owed, _share: share }, now, &active);
             } else {
-                let behind = self.intake.still_behind(&behind, owed.row.id);
+                let behind = behind.get(&owed.row.id).copied();
                 self.offer(owed, behind, now, &mut left_out);
             }
         }

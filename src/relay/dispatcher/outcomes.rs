@@ -76,15 +76,9 @@ impl Dispatcher {
                     .retry(outbox_id, recorded.now, owed.trace(), owed.mark());
             } else {
                 // No longer owed in that form: the next sweep tells.
-                self.end(outbox_id, Ended::Otherwise);
+                self.queue.end(outbox_id, Ended::Otherwise);
             }
         }
-    }
-
-    /// A delivery is no longer owed. Returns what [`Queue::end`](crate::core::queue::Queue::end) does.
-    fn end(&mut self, outbox_id: i64, ended: Ended) -> Vec<i64> {
-        self.intake.ended(outbox_id);
-        self.queue.end(outbox_id, ended)
     }
 
     /// Tells the queue what a committed settlement means.
@@ -116,7 +110,7 @@ impl Dispatcher {
                     }
                     _ => Ended::Otherwise,
                 };
-                for overtaken in self.end(settlement.outbox_id, ended) {
+                for overtaken in self.queue.end(settlement.outbox_id, ended) {
                     // The uncertain one has left `owed`, so there is no mark for it to match.
                     let mark = Mark {
                         attempts: 0,
