@@ -35,7 +35,10 @@ impl Dispatcher {
                 _,
                 Event::Read(None) | Event::Recorded(None) | Event::Opened(_, None) | Event::Paused(None),
             )) => Ok(()),
-            Ok((_, Event::Paused(Some(paused)))) => paused,
+            Ok((_, Event::Paused(Some(paused)))) => {
+                self.intake.pause_is_written();
+                paused
+            }
             Ok((_, Event::Noted(noted))) => {
                 self.noted(noted);
                 Ok(())

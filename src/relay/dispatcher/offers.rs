@@ -22,7 +22,10 @@ type LeftOut = HashSet<RowId>;
 impl Dispatcher {
     /// Takes note of what was read.
     pub(super) fn read(&mut self, reading: Reading) {
-        self.intake.reading = false;
+        self.intake.came_back(match &reading {
+            Reading::Fetched(fetched) => Some(fetched.paused),
+            Reading::Swept(_) | Reading::Loaded(_) => None,
+        });
         let monotonic = self.context.clock.monotonic();
         match reading {
             Reading::Fetched(fetched) => self.fetched(fetched, monotonic),
@@ -35,11 +38,6 @@ impl Dispatcher {
         self.look_at_clock(fetched.now);
         let is_busy = !fetched.owed.is_empty() || self.on_its_way() > 0;
         let intake = &mut self.intake;
-        if intake.paused && !fetched.paused {
-            // What was skipped while it was paused lies below the cursor.
-            intake.next_sweep = Duration::ZERO;
-        }
-        intake.paused = fetched.paused;
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
         intake.interval = if is_busy {

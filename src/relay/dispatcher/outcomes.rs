@@ -189,7 +189,7 @@ impl Dispatcher {
             Hold::None => {}
             Hold::For(span) => self.sender.hold(monotonic.saturating_add(span)),
             Hold::Pause => {
-                self.intake.paused = true;
+                self.intake.pause();
                 let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
                 let destination = self.lease.shard.destination.clone();
                 let reason = report

@@ -43,18 +43,6 @@ on_both! {
         world.finish([relay]).await;
     }
 
-    async fn a_row_key_that_has_just_moved_on_does_not_spoil_what_is_read_meanwhile(backend: Backend) {
-        const ROWS: i64 = 3_000;
-        let world = World::with(backend, SWIFT).await;
-        let relay = world.relay_with(SWIFT, |relay| relay.fetch_rows = 100).await;
-        world.orders(ROWS, |number| format!("order-{}", number % 150)).await;
-        world.until(&[("delivered", ROWS)]).await;
-        let read = i64::try_from(world.store.read()).unwrap();
-        eprintln!("MEASURED {backend:?} {read} for {ROWS}");
-        assert!(read <= ROWS / 10 * 11, "{read} were read");
-        world.finish([relay]).await;
-    }
-
     async fn large_rows_pass_through_little_memory(backend: Backend) {
         const ROWS: i64 = 40;
         let world = World::with(backend, SWIFT).await;

@@ -143,20 +143,6 @@ on_both! {
         world.finish([relay]).await;
     }
 
-    async fn a_destination_that_is_alone_at_work_has_the_host_to_itself(backend: Backend) {
-        let world = World::with(backend, SWIFT).await;
-        let more = beside(&world, "[hosts.\"127.0.0.1\"]\nconcurrency = 4");
-        world.apply(&more).await;
-        world.orders(8, |number| format!("order-{number}")).await;
-        world.receiver.hold();
-        let relay = world.relay(&more).await;
-        world.receiver.received(4).await;
-        world.receiver.release();
-        world.until(&[("delivered", 8)]).await;
-        assert_eq!(world.receiver.counts().peak_in_flight, 4);
-        world.finish([relay]).await;
-    }
-
     async fn a_relay_that_has_to_wait_looks_as_seldom_as_one_that_has_nothing_to_do(backend: Backend) {
         let hourly = "rate = \"1/h\"\n".to_owned() + SWIFT;
         let world = World::with(backend, &hourly).await;
