@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
-use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::config::{Config, CrmConfig, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
+use crate::destination::salesforce::{Salesforce, SalesforceError};
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
 
@@ -32,6 +33,9 @@ pub enum UnusableDestination {
     /// A webhook.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    /// A Salesforce org.
+    #[error(transparent)]
+    Salesforce(#[from] SalesforceError),
     /// What this version cannot send to.
     #[error("this version cannot send to {0}")]
     NotSupported(&'static str),
@@ -149,8 +153,19 @@ fn receiver(
             // A webhook takes one delivery a request.
             Ok((Arc::new(destination), Batch::SINGLE, webhook.timeout))
         }
-        ReceiverConfig::Salesforce(_) => Err(UnusableDestination::NotSupported("Salesforce")),
+        ReceiverConfig::Salesforce(salesforce) => {
+            let destination = Salesforce::new(name, salesforce, Arc::clone(clock))?;
+            let crm = &salesforce.crm;
+            Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
+        }
         ReceiverConfig::Hubspot(_) => Err(UnusableDestination::NotSupported("HubSpot")),
+    }
+}
+
+fn batch(crm: &CrmConfig) -> Batch {
+    Batch {
+        size: usize::try_from(crm.batch_size).unwrap_or(usize::MAX),
+        wait: crm.batch_wait,
     }
 }
 

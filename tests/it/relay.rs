@@ -13,6 +13,7 @@ mod late;
 mod limits;
 mod ownership;
 mod promises;
+mod salesforce;
 mod sharing;
 mod silence;
 mod steering;
