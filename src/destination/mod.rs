@@ -7,6 +7,7 @@ pub mod answer;
 pub mod client;
 pub mod failure;
 pub mod resolver;
+pub mod salesforce;
 pub mod signing;
 pub mod status;
 pub mod webhook;

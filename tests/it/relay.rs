@@ -3,6 +3,7 @@
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
 mod batches;
+mod bisecting;
 mod bounded;
 mod breaker;
 mod decisions;
@@ -12,6 +13,7 @@ mod late;
 mod limits;
 mod ownership;
 mod promises;
+mod salesforce;
 mod sharing;
 mod silence;
 mod steering;
