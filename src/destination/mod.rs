@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod client;
 pub mod failure;
+pub mod hubspot;
 pub mod resolver;
 pub mod signing;
 pub mod status;
