@@ -1,16 +1,15 @@
-//! `aftercommit mock receiver`: a webhook receiver to try with, which can misbehave on demand.
+//! `aftercommit mock`: systems to try with, one file each.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+mod crm;
+mod hubspot;
+mod receiver;
+mod salesforce;
 
 use clap::Subcommand;
-use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::signals::Signals;
-use crate::mock::receiver::{self, Durability, JournalFile, ReceiverOptions, parse_rules};
 
 #[derive(clap::Args)]
 pub(super) struct Mock {
@@ -21,101 +20,29 @@ pub(super) struct Mock {
 #[derive(Subcommand)]
 enum System {
     /// A webhook receiver: keeps a ledger by key, journals what it got, fails as it is told
-    #[command(
-        after_help = receiver_help()
-    )]
-    Receiver(ReceiverVerb),
-}
+    #[command(after_help = receiver::help())]
+    Receiver(receiver::ReceiverVerb),
 
-/// What the receiver answers to, what can go wrong, and examples.
-fn receiver_help() -> String {
-    let names: Vec<&str> = receiver::fault_names().collect();
-    let lines: Vec<String> = names.chunks(8).map(|names| names.join(", ")).collect();
-    format!(
-        "It answers GET /journal, GET /effects, and takes GET, POST and DELETE at /faults.\n\n\
-         Names of faults:\n  {}\n\n\
-         Examples:\n  aftercommit mock receiver\n  \
-         aftercommit mock receiver --faults fail=503:0.05,throttle=429/2:once,drop=once\n  \
-         curl http://127.0.0.1:9400/journal",
-        lines.join(",\n  ")
-    )
-}
+    /// A Salesforce org: tokens, records, collections, bulk jobs; fails as it is told
+    #[command(after_help = salesforce::help())]
+    Salesforce(salesforce::SalesforceVerb),
 
-#[derive(clap::Args)]
-struct ReceiverVerb {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9400")]
-    listen: SocketAddr,
-
-    /// What goes wrong: NAME[=ARGUMENTS][:TIMES][@FIELD=VALUE], separated by commas
-    #[arg(long, value_name = "RULES", default_value = "")]
-    faults: String,
-
-    /// Seeds the faults that happen by chance
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-
-    /// The header that carries the idempotency key
-    #[arg(long, value_name = "NAME", default_value = "idempotency-key")]
-    key_header: String,
-
-    /// Append every request to this file as a line of JSON; it holds what was sent, credentials included
-    #[arg(long, value_name = "PATH")]
-    journal: Option<PathBuf>,
-
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-#[derive(Serialize)]
-struct Listening {
-    url: String,
+    /// A HubSpot portal: tokens, limits, records, batches, properties; fails as it is told
+    #[command(after_help = hubspot::help())]
+    Hubspot(hubspot::HubSpotVerb),
 }
 
 pub(super) async fn run(verb: Mock) -> anyhow::Result<Exit> {
-    let System::Receiver(verb) = verb.system;
-    let mut signals = Signals::listen()?;
-    let stop = CancellationToken::new();
-    let mut output = verb.output.open();
-    let mut printed = Ok(());
-    let listening = |address: SocketAddr| {
-        let url = format!("http://{address}/");
-        printed = output.print(&Listening { url }, |listening| {
-            format!("ready: the mock receiver listens at {}", listening.url)
-        });
-    };
-    let ended = {
-        let receiver = receiver::run(verb.options()?, stop.clone(), listening);
-        tokio::pin!(receiver);
-        tokio::select! {
-            ended = &mut receiver => ended,
-            () = signals.stop() => {
-                stop.cancel();
-                receiver.await
-            }
-        }
-    };
-    // Its message holds what the system said already.
-    ended.map_err(|error| Problem::Failed(error.to_string()))?;
-    printed?;
-    Ok(Exit::Done)
+    match verb.system {
+        System::Receiver(verb) => receiver::run(verb).await,
+        System::Salesforce(verb) => salesforce::run(verb).await,
+        System::Hubspot(verb) => hubspot::run(verb).await,
+    }
 }
 
-impl ReceiverVerb {
-    fn options(&self) -> Result<ReceiverOptions, Problem> {
-        let script =
-            parse_rules(&self.faults).map_err(|error| Problem::BadInput(format!("--faults: {error}")))?;
-        let mut options = ReceiverOptions {
-            listen: self.listen,
-            key_header: self.key_header.clone(),
-            script,
-            seed: self.seed,
-            ..ReceiverOptions::default()
-        };
-        options.journal.file = self.journal.clone().map(|path| JournalFile {
-            path,
-            durability: Durability::Process,
-        });
-        Ok(options)
-    }
+/// Names of faults, as a help page lists them.
+fn list_names(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let lines: Vec<String> = names.chunks(8).map(|names| names.join(", ")).collect();
+    lines.join(",\n  ")
 }

@@ -7,6 +7,7 @@ mod admin;
 mod admission;
 mod cli;
 mod crash;
+mod mock;
 mod postgres;
 mod process;
 mod relay;

@@ -52,8 +52,8 @@ pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) ->
     let (outcome, detail) = match (met, company) {
         (Met::Outcome(outcome), _) => (outcome, detail),
         (Met::TokenRefused, _) => (excused(), detail),
-        (Met::RefusedTogether | Met::Omitted, Company::Others) => (together(), detail),
-        (Met::RefusedTogether, Company::Alone) => (Outcome::Refused(Refusal::Final), detail),
+        (Met::RefusedTogether, _) => (Outcome::Refused(Refusal::Together), detail),
+        (Met::Omitted, Company::Others) => (Outcome::Refused(Refusal::Alone), detail),
         (Met::Omitted, Company::Alone) => (
             Outcome::Refused(Refusal::Final),
             Some(
@@ -62,6 +62,10 @@ pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) ->
                     .to_owned(),
             ),
         ),
+    };
+    let outcome = match company {
+        Company::Alone => outcome.of_one_alone(),
+        Company::Others => outcome,
     };
     Report {
         outcome,
@@ -76,9 +80,12 @@ pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) ->
 /// The report of a row that was not sent.
 pub(super) fn left_out(why: &LeftOut) -> Report {
     match why {
-        LeftOut::NotRenderable(bad) => unsent(Outcome::Refused(Refusal::Final), format!("not sent: {bad}")),
+        LeftOut::NotRenderable(bad) => unsent(
+            Outcome::Refused(Refusal::NotRenderable),
+            format!("not sent: {bad}"),
+        ),
         LeftOut::SameRecord => unsent(
-            excused(),
+            Outcome::Refused(Refusal::Alone),
             "not sent: another row of the batch is about the same record; it comes next".to_owned(),
         ),
     }
@@ -106,10 +113,6 @@ fn excused() -> Outcome {
         scope: Scope::Row,
         retry_after: Some(AT_ONCE),
     }
-}
-
-fn together() -> Outcome {
-    Outcome::Refused(Refusal::Retryable)
 }
 
 fn unsent(outcome: Outcome, detail: String) -> Report {

@@ -25,7 +25,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::script::{Only, Rule, RuleError, Times};
+use super::script::{Only, Rule, RuleError};
+use crate::mock::times::{NoTimes, Times, read_duration};
 
 /// Why a text is not a list of rules. Each names the rule or the word that is wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -47,14 +48,8 @@ pub enum GrammarError {
         needs: &'static str,
     },
     /// A word that says no times.
-    #[error(
-        "`{times}` says not how often; write always, once, once-per-key, a count, every-COUNT or a probability \
-         such as 0.05"
-    )]
-    Times {
-        /// What was written.
-        times: String,
-    },
+    #[error(transparent)]
+    Times(#[from] NoTimes),
     /// A condition that is none.
     #[error("`@{condition}` is no condition; write @topic=, @row-key=, @key= or @path= with a value")]
     Condition {
@@ -107,7 +102,7 @@ impl FromStr for Rule {
         })?;
         let rule = Self {
             fault,
-            times: times.map_or(Ok(Times::Always), read_times)?,
+            times: times.map_or(Ok(Times::Always), Times::from_str)?,
             only,
         };
         rule.check().map_err(|source| GrammarError::Rule {
@@ -226,34 +221,6 @@ fn read_condition(mut only: Only, condition: &str) -> Result<Only, GrammarError>
     };
     *slot = Some(value.to_owned());
     Ok(only)
-}
-
-fn read_times(text: &str) -> Result<Times, GrammarError> {
-    let read = match text {
-        "always" => Some(Times::Always),
-        "once" => Some(Times::Next(1)),
-        "once-per-key" => Some(Times::OncePerKey),
-        _ => match text.strip_prefix("every-") {
-            Some(count) => count.parse().ok().map(Times::Every),
-            None if text.contains('.') => text.parse().ok().map(Times::Chance),
-            None => text.parse().ok().map(Times::Next),
-        },
-    };
-    read.ok_or_else(|| GrammarError::Times {
-        times: text.to_owned(),
-    })
-}
-
-fn read_duration(text: &str) -> Option<Duration> {
-    let unit = text.find(|letter: char| !letter.is_ascii_digit())?;
-    let (number, unit) = text.split_at(unit);
-    let number: u64 = number.parse().ok()?;
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

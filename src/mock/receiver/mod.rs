@@ -49,7 +49,9 @@ pub use grammar::{GrammarError, fault_names, parse_rules};
 pub use journal::{Detail, Durability, Effect, JournalFile, JournalOptions, Received};
 pub use reader::RequestLimits;
 pub use reception::{Concurrent, Counts};
-pub use script::{Only, Rule, RuleError, Times};
+pub use script::{Only, Rule, RuleError};
+
+pub use super::times::{Times, TimesError};
 
 use connection::Connection;
 use journal::Journal;

@@ -2,11 +2,10 @@
 //!
 //! Pure: no clock and no socket; chance comes from the seed, so that a seed and an order of arrival repeat a run.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::fault::{Fault, FaultError};
+use crate::mock::times::{Firing, Times, TimesError};
 
 /// A fault and the requests that meet it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,23 +19,6 @@ pub struct Rule {
     /// Which requests; by default all.
     #[serde(default)]
     pub only: Only,
-}
-
-/// How often a rule fires. It counts the requests that reach it: those that match it and that no earlier rule took.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Times {
-    /// At each request.
-    #[default]
-    Always,
-    /// At the next so many requests; then the rule is gone.
-    Next(u64),
-    /// At every so-manieth request.
-    Every(u64),
-    /// At the first request with each key; never at one without a key.
-    OncePerKey,
-    /// With this probability, 0 to 1.
-    Chance(f64),
 }
 
 /// What a request must carry; what is not given does not matter, what is given must be equal.
@@ -112,26 +94,17 @@ impl Rule {
 
     /// Says whether the rule can fire and its fault be acted out.
     pub fn check(&self) -> Result<(), RuleError> {
-        match self.times {
-            Times::Chance(chance) if !(0.0..=1.0).contains(&chance) => Err(RuleError::Chance { chance }),
-            Times::Every(0) | Times::Next(0) => Err(RuleError::Zero),
-            _ => Ok(self.fault.check()?),
-        }
+        self.times.check()?;
+        Ok(self.fault.check()?)
     }
 }
 
 /// Why a rule makes no sense.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RuleError {
-    /// A probability that is none.
-    #[error("{chance} is not a probability; give one from 0 to 1")]
-    Chance {
-        /// What was given.
-        chance: f64,
-    },
-    /// A count of zero.
-    #[error("a rule for zero requests would never fire; give a count from 1")]
-    Zero,
+    /// It could never fire, or says no probability.
+    #[error(transparent)]
+    Times(#[from] TimesError),
     /// The fault itself cannot be acted out.
     #[error(transparent)]
     Fault(#[from] FaultError),
@@ -156,8 +129,7 @@ pub(super) struct Script {
 #[derive(Debug)]
 struct ActiveRule {
     rule: Rule,
-    seen: u64,
-    keys: HashSet<String>,
+    firing: Firing,
 }
 
 impl Script {
@@ -172,9 +144,8 @@ impl Script {
 
     pub(super) fn extend(&mut self, rules: impl IntoIterator<Item = Rule>) {
         self.rules.extend(rules.into_iter().map(|rule| ActiveRule {
+            firing: Firing::new(rule.times),
             rule,
-            seen: 0,
-            keys: HashSet::new(),
         }));
     }
 
@@ -199,7 +170,7 @@ impl Script {
             .position(|active| active.fires(subject, chance))?;
         let active = &self.rules[position];
         let fault = active.rule.fault.clone();
-        if matches!(active.rule.times, Times::Next(count) if active.seen >= count) {
+        if active.firing.is_used_up() {
             self.rules.remove(position);
         }
         Some(fault)
@@ -211,14 +182,7 @@ impl ActiveRule {
         if !self.rule.only.lets_through(subject) {
             return false;
         }
-        self.seen += 1;
-        match self.rule.times {
-            Times::Always => true,
-            Times::Next(count) => self.seen <= count,
-            Times::Every(count) => self.seen.is_multiple_of(count),
-            Times::OncePerKey => subject.key.is_some_and(|key| self.keys.insert(key.to_owned())),
-            Times::Chance(probability) => chance.f64() < probability,
-        }
+        self.firing.fires(subject.key, chance)
     }
 }
 

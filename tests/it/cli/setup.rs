@@ -4,7 +4,7 @@ use crate::store::world::{Backend, World, on_both};
 
 use super::command::Project;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 18] = [
     "demo",
     "init",
     "migrate",
@@ -21,6 +21,8 @@ const VERBS: [&str; 16] = [
     "config",
     "key",
     "mock receiver",
+    "mock salesforce",
+    "mock hubspot",
 ];
 
 #[tokio::test]

@@ -1,0 +1,19 @@
+//! A public key and assertions that were signed with its private key, which nobody has any more. They expire at
+//! 2026-01-01T00:03:00Z.
+
+pub(super) const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAvP5OFQUevlGNDmf+NVc4
+snJEe6HSprAsRI5rUNOz5JUbZxOdT4KLgM2Y41Xc+SUED0wWWakpL1/n2waeSWZw
+N2glDTzKR87HO57uBRuv1UlgbgJoEYbxpbZqlfSuG0L2v3bW9y7P2/IbBcypQxCh
+/9+zI/rHknjNKSw+iVQGOUgbsmLt4P960YW3rOhKMO9l0gwhOPmGGfKhhV2oYEZ3
+FgyVDwjH5kW5kHxfnMrFlPP2YJ8ckZvH0RjgtcCag7KBxzzNFmWVQRcu5bx9wO68
+vPlUiS6nGEL1ljN1PJ1pX5N5Cg6VosBWOUl1wTf/F0Fn9DxpF1aIYPb3ReRMNACg
+oQIDAQAB
+-----END PUBLIC KEY-----
+";
+
+/// Its `exp` is text, as simple_salesforce sends it.
+pub(super) const EXPIRY_AS_TEXT: &str = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJhcHAiLCJzdWIiOiJyZWxheUBleGFtcGxlLmNvbSIsImF1ZCI6Imh0dHBzOi8vbG9naW4uc2FsZXNmb3JjZS5jb20iLCJleHAiOiIxNzY3MjI1NzgwIn0.UtaHn-XOKQsUMeN-r5vBDx-9vGDKqc9MP4W7Yr_Xr1FWp4U0phGPogbGo-rJTHIaNrMyley3inzcNaYnM9ZFWAdRJdQBHgh984yzlggv67dqNnFgFNYqO6pMGuWvVMNFu_uS8DL1Qf5WofypOiKc5dAwIsIUr5_tlyt60xW0C4pkBi2YiKf2cZxcArfmYXzKtHad8nkvgBp5AtPf2mwqIsoaTNSMagKo2OPvS2rrEd10OHgbf3uvXGMPboFlij3Y8tNfwnOhErDguIYSFcOTPWISEkVD5NF8XizJRx4cM8pBqAaALSsuvTk3REVBPLrx0peGdd46putmwCplY_MwOA";
+
+/// Its `exp` is a number, as the standard has it.
+pub(super) const EXPIRY_AS_NUMBER: &str = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJhcHAiLCJzdWIiOiJyZWxheUBleGFtcGxlLmNvbSIsImF1ZCI6Imh0dHBzOi8vbG9naW4uc2FsZXNmb3JjZS5jb20iLCJleHAiOjE3NjcyMjU3ODB9.rGFsXR6F0a640sJQPIWZsacaqyctbDPFJ6OyvhL_Ey278TN05VuOQVGMkSxOl2YFHGPExBxne_tyJoVWp0-xSbRDJ2GupgVE6Alvy8ohB_PfxtxvC532ZC7zpBv7Bz6LPd_zd0J-g-6VchJee15NjITlWLx_WXZFuDTBb3cihMpVkpuSJ1trpdej-Ke2zMJLs7XxXjapp14JHWN2VJiuEfsVhzX2DILtfzu9kYYzNPtjV-7jrAQ12GDxCz1krUFOsepo5i8eXnp3ihIg6D23xZS0H_mkIPaDOjl6zgxWkJdBkQNOYi0CgLYhBL-mFHaa9rqj2r-MtmDkKxZyiOJNgg";
