@@ -13,6 +13,7 @@ mod calls;
 mod classify;
 mod oauth;
 mod plan;
+mod preflight;
 mod reading;
 mod rendering;
 mod report;
@@ -28,9 +29,11 @@ use std::time::Duration;
 use url::Url;
 
 use super::client::GuardedClient;
+use super::preflight::Finding;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::core::outcome::Report;
+use crate::core::time::Timestamp;
 use calls::Sending;
 use plan::Plan;
 use rendering::HubSpotRendering;
@@ -70,6 +73,10 @@ impl Destination for HubSpot {
             portal: Arc::clone(&self.portal),
             rendering: HubSpotRendering::parse(rendering)?,
         }))
+    }
+
+    async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
+        preflight::look(&self.portal, &self.rendering, now).await
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

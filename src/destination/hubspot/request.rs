@@ -102,15 +102,28 @@ pub(super) fn archive(ids: &[&str]) -> Body {
 }
 
 /// The request of `call` for records of the type `object`.
-pub(super) fn request(base: &Url, object: &str, call: Call, body: Body, authorization: HeaderValue) -> Request {
+pub(super) fn request(
+    base: &Url,
+    object: &str,
+    call: Call,
+    body: Body,
+    authorization: HeaderValue,
+) -> Request {
     let url = under(base, &["crm", "v3", "objects", object, "batch", call.path()]);
-    let mut request = Request::new(Method::POST, url);
+    plain(Method::POST, url, Some(body), authorization)
+}
+
+/// Any request to HubSpot.
+pub(super) fn plain(method: Method, url: Url, body: Option<Body>, authorization: HeaderValue) -> Request {
+    let mut request = Request::new(method, url);
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     headers.insert(AUTHORIZATION, authorization);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, USER_AGENT_VALUE);
-    *request.body_mut() = Some(body.bytes.into());
+    if let Some(body) = body {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *request.body_mut() = Some(body.bytes.into());
+    }
     request
 }
 
