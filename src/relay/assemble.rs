@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
 use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::destination::Destination;
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
 
@@ -22,7 +23,18 @@ pub struct AssembleError {
     /// The destination.
     pub name: String,
     /// What is wrong with it.
-    pub source: WebhookError,
+    pub source: UnusableDestination,
+}
+
+/// Why a destination cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableDestination {
+    /// A webhook.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    /// What this version cannot send to.
+    #[error("this version cannot send to {0}")]
+    NotSupported(&'static str),
 }
 
 /// How much longer than a statement may run its answer is waited for.
@@ -108,23 +120,38 @@ fn active(
     hosts: &BTreeMap<String, Arc<Host>>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Active, AssembleError> {
-    let ReceiverConfig::Webhook(webhook) = &config.receiver;
-    let destination = Webhook::new(name, webhook, Arc::clone(clock)).map_err(|source| AssembleError {
+    let (destination, batch, timeout) = receiver(name, config, clock).map_err(|source| AssembleError {
         name: name.to_owned(),
         source,
     })?;
     Ok(Active {
-        destination: Arc::new(destination),
+        destination,
         policy: config.policy.clone(),
         order: config.order,
         concurrency: usize::try_from(config.concurrency).unwrap_or(usize::MAX),
         shards: config.shards,
         limits: config.limits.clone(),
-        // A webhook takes one delivery a request.
-        batch: Batch::SINGLE,
+        batch,
         host: hosts.get(config.receiver.host()).cloned(),
-        timeout: webhook.timeout,
+        timeout,
     })
+}
+
+/// What receives the deliveries, how they are gathered for it, and how long one request may take.
+fn receiver(
+    name: &str,
+    config: &DestinationConfig,
+    clock: &Arc<dyn Clock>,
+) -> Result<(Arc<dyn Destination>, Batch, Duration), UnusableDestination> {
+    match &config.receiver {
+        ReceiverConfig::Webhook(webhook) => {
+            let destination = Webhook::new(name, webhook, Arc::clone(clock))?;
+            // A webhook takes one delivery a request.
+            Ok((Arc::new(destination), Batch::SINGLE, webhook.timeout))
+        }
+        ReceiverConfig::Salesforce(_) => Err(UnusableDestination::NotSupported("Salesforce")),
+        ReceiverConfig::Hubspot(_) => Err(UnusableDestination::NotSupported("HubSpot")),
+    }
 }
 
 /// What every part of a new relay shares. Its jitter follows from its id.

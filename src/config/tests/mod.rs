@@ -1,6 +1,7 @@
 //! What the reader takes, what it refuses and in which words.
 
 mod changes;
+mod crm;
 mod defaults;
 mod faults;
 mod fits;
