@@ -13,6 +13,8 @@ use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconn
 use crate::clock::Clock;
 use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
+use crate::destination::client::ClientError;
+use crate::destination::hubspot::HubSpot;
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
 
@@ -32,6 +34,9 @@ pub enum UnusableDestination {
     /// A webhook.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    /// A CRM: its URL, proxy or TLS.
+    #[error(transparent)]
+    Client(#[from] ClientError),
     /// What this version cannot send to.
     #[error("this version cannot send to {0}")]
     NotSupported(&'static str),
@@ -150,7 +155,15 @@ fn receiver(
             Ok((Arc::new(destination), Batch::SINGLE, webhook.timeout))
         }
         ReceiverConfig::Salesforce(_) => Err(UnusableDestination::NotSupported("Salesforce")),
-        ReceiverConfig::Hubspot(_) => Err(UnusableDestination::NotSupported("HubSpot")),
+        ReceiverConfig::Hubspot(hubspot) => {
+            let destination = HubSpot::new(name, hubspot, Arc::clone(clock))?;
+            let crm = &hubspot.crm;
+            let batch = Batch {
+                size: usize::try_from(crm.batch_size).unwrap_or(usize::MAX),
+                wait: crm.batch_wait,
+            };
+            Ok((Arc::new(destination), batch, crm.transport.timeout))
+        }
     }
 }
 

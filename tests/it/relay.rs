@@ -8,6 +8,7 @@ mod breaker;
 mod decisions;
 mod fairness;
 mod faults;
+mod hubspot;
 mod late;
 mod limits;
 mod ownership;

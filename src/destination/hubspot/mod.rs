@@ -26,18 +26,25 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
 use url::Url;
 
-use super::client::GuardedClient;
+use super::answer::BodyCaps;
+use super::client::{ClientError, GuardedClient, Guards};
 use super::preflight::Finding;
+use super::resolver::SystemLookup;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
+use crate::config::destination::hubspot::HubspotAccess;
+use crate::config::destination::{CrmConfig, HubspotConfig};
 use crate::core::outcome::Report;
+use crate::core::target::TargetRule;
 use crate::core::time::Timestamp;
 use calls::Sending;
 use plan::Plan;
 use rendering::HubSpotRendering;
-use tokens::Tokens;
+use oauth::OAuth;
+use tokens::{Source, Tokens};
 
 /// What HubSpot takes in one batch.
 const MAX_INPUTS: usize = 100;
@@ -56,6 +63,65 @@ struct Portal {
     /// For a delivery with all its calls.
     timeout: Duration,
     clock: Arc<dyn Clock>,
+}
+
+impl HubSpot {
+    /// The HubSpot destination `name` as it is configured.
+    pub fn new(name: &str, config: &HubspotConfig, clock: Arc<dyn Clock>) -> Result<Self, ClientError> {
+        let HubspotConfig { crm, access } = config;
+        let client = |guards| GuardedClient::new(&crm.url, &guards, Arc::new(SystemLookup), Arc::clone(&clock));
+        let guards = guards(name, crm);
+        let source = match access {
+            HubspotAccess::PrivateApp(token) => Source::Private(token.clone()),
+            HubspotAccess::OAuth {
+                client_id,
+                client_secret,
+                refresh_token,
+            } => Source::OAuth(Box::new(OAuth {
+                // What a token call takes is lost to the request that waits for it.
+                client: client(Guards {
+                    timeout: guards.timeout / 2,
+                    ..guards.clone()
+                })?,
+                url: request::under(&crm.url, &["oauth", "v1", "token"]),
+                client_id: client_id.clone(),
+                client_secret: client_secret.clone(),
+                refresh_token: Mutex::new(refresh_token.clone()),
+            })),
+        };
+        let portal = Portal {
+            url: crm.url.clone(),
+            timeout: guards.timeout,
+            client: client(guards)?,
+            tokens: Tokens::new(source, Arc::clone(&clock)),
+            clock,
+        };
+        Ok(Self {
+            portal: Arc::new(portal),
+            rendering: HubSpotRendering::of(crm),
+        })
+    }
+}
+
+fn guards(name: &str, config: &CrmConfig) -> Guards {
+    let bytes = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
+    let transport = &config.transport;
+    let read = bytes(transport.max_response_bytes);
+    Guards {
+        rule: TargetRule {
+            destination: name.to_owned(),
+            allow_http: transport.allow_http,
+            allow_networks: transport.allow_networks.clone(),
+        },
+        timeout: transport.timeout,
+        connect_timeout: transport.connect_timeout,
+        proxy: transport.proxy.clone(),
+        body: BodyCaps {
+            read,
+            keep: bytes(transport.keep_response_bytes),
+            parse: read,
+        },
+    }
 }
 
 #[async_trait::async_trait]

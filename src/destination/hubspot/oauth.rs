@@ -23,7 +23,7 @@ use crate::destination::status::asked_wait;
 pub(super) struct OAuth {
     pub(super) client: GuardedClient,
     pub(super) url: Url,
-    pub(super) client_id: String,
+    pub(super) client_id: SecretString,
     pub(super) client_secret: SecretString,
     pub(super) refresh_token: Mutex<SecretString>,
 }
@@ -105,7 +105,7 @@ impl OAuth {
     fn request(&self, refresh_token: &SecretString) -> Request {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("grant_type", "refresh_token")
-            .append_pair("client_id", &self.client_id)
+            .append_pair("client_id", self.client_id.expose_secret())
             .append_pair("client_secret", self.client_secret.expose_secret())
             .append_pair("refresh_token", refresh_token.expose_secret())
             .finish();

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::destination::CrmConfig;
 use crate::core::key::KeyForm;
 use crate::core::mapping::Mapping;
 use crate::destination::{Rendering, UnknownRendering};
@@ -31,7 +32,24 @@ pub(super) struct KeyHeader {
 
 const VERSION: u32 = 1;
 
+/// As the IETF draft names it.
+const KEY_HEADER: &str = "idempotency-key";
+
 impl HubSpotRendering {
+    pub(super) fn of(config: &CrmConfig) -> Self {
+        Self {
+            id_from: config.id_from.clone(),
+            id_property: config.id_field.clone(),
+            key: config.send_idempotency_key.then(|| KeyHeader {
+                form: KeyForm::Uuid,
+                name: KEY_HEADER.to_owned(),
+            }),
+            mapping: config.mapping.clone(),
+            object: config.object.clone(),
+            v: VERSION,
+        }
+    }
+
     pub(super) fn parse(rendering: &Rendering) -> Result<Self, UnknownRendering> {
         let unknown = |why| UnknownRendering { why };
         let recorded: Self =

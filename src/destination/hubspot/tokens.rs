@@ -133,9 +133,12 @@ impl Tokens {
             // Another batch has said so before.
             return AfterRefusal::TryAgain;
         };
-        state.replaces = Replaces::ARefusedOne;
         match live.replaces {
-            Replaces::AGoodOne => AfterRefusal::TryAgain,
+            Replaces::AGoodOne => {
+                state.replaces = Replaces::ARefusedOne;
+                AfterRefusal::TryAgain
+            }
+            // Whoever resumes the destination has mended something: it begins anew.
             Replaces::ARefusedOne => AfterRefusal::GiveUp,
         }
     }
@@ -195,4 +198,43 @@ pub(super) fn bearer(token: &SecretString) -> Option<HeaderValue> {
     let mut header = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret())).ok()?;
     header.set_sensitive(true);
     Some(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn granted(lifetime: Option<Duration>) -> Granted {
+        Granted {
+            header: HeaderValue::from_static("Bearer t"),
+            lifetime,
+        }
+    }
+
+    #[test]
+    fn a_token_is_given_up_before_it_ends_counted_from_before_it_was_asked_for() {
+        let mut state = State::default();
+        let begun = Duration::from_secs(100);
+        state
+            .take_in(Ok(granted(Some(Duration::from_mins(30)))), begun)
+            .ok()
+            .unwrap();
+        let good_for = |seconds| state.good(begun + Duration::from_secs(seconds)).is_some();
+        assert!(good_for(1_619));
+        assert!(!good_for(1_620), "the last tenth of half an hour");
+    }
+
+    #[test]
+    fn a_long_lived_token_is_given_up_five_minutes_early_and_a_private_app_s_never() {
+        let mut state = State::default();
+        let day = Duration::from_hours(24);
+        state
+            .take_in(Ok(granted(Some(day))), Duration::ZERO)
+            .ok()
+            .unwrap();
+        assert!(state.good(day - Duration::from_secs(301)).is_some());
+        assert!(state.good(day - Duration::from_mins(5)).is_none());
+        state.take_in(Ok(granted(None)), Duration::ZERO).ok().unwrap();
+        assert!(state.good(Duration::MAX).is_some());
+    }
 }

@@ -12,7 +12,7 @@ oQIDAQAB
 -----END PUBLIC KEY-----
 ";
 
-/// Its `exp` is text, as simple_salesforce sends it.
+/// Its `exp` is text, as `simple_salesforce` sends it.
 pub(super) const EXPIRY_AS_TEXT: &str = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJhcHAiLCJzdWIiOiJyZWxheUBleGFtcGxlLmNvbSIsImF1ZCI6Imh0dHBzOi8vbG9naW4uc2FsZXNmb3JjZS5jb20iLCJleHAiOiIxNzY3MjI1NzgwIn0.UtaHn-XOKQsUMeN-r5vBDx-9vGDKqc9MP4W7Yr_Xr1FWp4U0phGPogbGo-rJTHIaNrMyley3inzcNaYnM9ZFWAdRJdQBHgh984yzlggv67dqNnFgFNYqO6pMGuWvVMNFu_uS8DL1Qf5WofypOiKc5dAwIsIUr5_tlyt60xW0C4pkBi2YiKf2cZxcArfmYXzKtHad8nkvgBp5AtPf2mwqIsoaTNSMagKo2OPvS2rrEd10OHgbf3uvXGMPboFlij3Y8tNfwnOhErDguIYSFcOTPWISEkVD5NF8XizJRx4cM8pBqAaALSsuvTk3REVBPLrx0peGdd46putmwCplY_MwOA";
 
 /// Its `exp` is a number, as the standard has it.
