@@ -3,6 +3,7 @@
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
 mod batches;
+mod bisecting;
 mod bounded;
 mod breaker;
 mod decisions;

@@ -1,4 +1,4 @@
-//! The faults of a mock org, one line each: every code that a client must tell apart can be made to happen.
+//! The faults of a mock org, as a table: every code that a client must tell apart can be made to happen.
 
 use serde_json::{Value as Json, json};
 

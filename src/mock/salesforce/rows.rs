@@ -179,24 +179,26 @@ impl Salesforce {
                     .any(|asked| asked.trim().eq_ignore_ascii_case(name))
             })
         };
-        let mut shown = serde_json::Map::new();
         let url = call.path_of(&format!("sobjects/{object}/{}", record.id));
-        shown.insert("attributes".into(), json!({ "type": object, "url": url }));
-        shown.insert("Id".into(), json!(record.id));
+        let about = [("type", object), ("url", url.as_str())];
+        let about = about.map(|(name, text)| (name.to_owned(), Value::text(text)));
+        // Not as serde_json's own values, which would lose digits.
+        let mut shown = Fields::from([
+            ("attributes".to_owned(), Value::Object(Fields::from(about))),
+            ("Id".to_owned(), Value::text(&record.id)),
+        ]);
         let dates = [
             ("CreatedDate", record.created),
             ("LastModifiedDate", record.modified),
         ];
         for (name, date) in dates.into_iter().filter(|(name, _)| is_asked(name)) {
-            shown.insert(name.into(), json!(describe::moment(date)));
+            shown.insert(name.to_owned(), Value::Text(describe::moment(date)));
         }
         let schema = self.org.schema.object(object);
         let names = schema.iter().flat_map(|(_, kind)| kind.fields.keys());
         for name in names.filter(|name| is_asked(name)) {
-            shown.insert(
-                name.clone(),
-                json!(record.fields.get(name).unwrap_or(&Value::Null)),
-            );
+            let value = record.fields.get(name).unwrap_or(&Value::Null);
+            shown.insert(name.clone(), value.clone());
         }
         Answer::json(200, &shown)
     }

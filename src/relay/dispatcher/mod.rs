@@ -16,6 +16,7 @@ mod intake;
 mod memory;
 mod offers;
 mod outcomes;
+mod parts;
 mod preflight;
 mod prepare;
 mod reads;

@@ -1,7 +1,7 @@
 //! A host that several destinations share: what they may send together, and whose turn it is.
 //!
 //! Whoever finds no room stands in line, and while somebody does, only the first of the line may send: one request, and
-//! then it stands at the back. So none starves another, however many it would like to send. A [`Pass`] is one request on
+//! then it stands at the back. So none starves another, however many it would like to send. A `Pass` is one request on
 //! the wire; dropping it calls the first of the line. Nothing waits under the lock.
 
 use std::collections::VecDeque;

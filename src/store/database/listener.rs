@@ -14,11 +14,10 @@
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgListener, PgPool, PgPoolOptions};
-use sqlx::{Acquire as _, Connection as _};
+use sqlx::{Acquire as _, AssertSqlSafe, Connection as _, Row as _};
 use tokio::time::timeout;
 
 use super::Postgres;
-use crate::core::time::Timestamp;
 use crate::store::error::StoreError;
 
 const CHANNEL: &str = "aftercommit";
@@ -54,19 +53,19 @@ impl Listener {
         if postgres.is_lent() {
             return Ok(None);
         }
-        // Nothing is prepared for longer than its use, in what may be a session of a pooler's.
-        let asked_at: Timestamp = sqlx::query_scalar(include_str!("../sql/postgres/clock.sql"))
-            .persistent(false)
+        // Each as one text, for which nothing is prepared: a pooler might lend a session for each half.
+        let asked_at: i64 = sqlx::raw_sql(include_str!("../sql/postgres/clock.sql"))
             .fetch_one(&postgres.pool)
-            .await?;
+            .await?
+            .try_get(0)?;
         let mut listener = PgListener::connect_with(&pool_of_one(&postgres.pool)).await?;
         listener.eager_reconnect(false);
         let connection = listener.acquire().await?;
-        let (session, lent): (i32, bool) = sqlx::query_as(include_str!("../sql/postgres/listen.sql"))
-            .persistent(false)
-            .bind(asked_at)
+        let listen = include_str!("../sql/postgres/listen.sql").replace("$1", &asked_at.to_string());
+        let answer = sqlx::raw_sql(AssertSqlSafe(listen))
             .fetch_one(&mut *connection)
             .await?;
+        let (session, lent): (i32, bool) = (answer.try_get("session")?, answer.try_get("lent")?);
         if lent {
             return Ok(None);
         }

@@ -32,10 +32,7 @@ async fn an_unknown_fault_and_a_bad_schema_are_refused_before_it_listens() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("bad.toml"), "[Account]\nprefix = 1").unwrap();
     let cases = [
-        (
-            ["--faults", "explode:1"],
-            "there is no fault `explode`; there are drop",
-        ),
+        (["--faults", "explode:1"], "help: there are drop, drop-hang"),
         (["--schema", "bad.toml"], "bad.toml: the schema cannot be read"),
         (["--public-key", "bad.toml"], "this is no RSA public key"),
     ];

@@ -144,9 +144,14 @@ on_both! {
         world.store.fail_renderings(2);
         relay.relay.reload(world.destinations(&format!("body = \"envelope\"\n{SWIFT}")));
         world.store.renderings_kept(2).await;
-        world.customer("after", 1, r#"{"a":1}"#).await;
-        world.until(&[("delivered", 2)]).await;
-        assert!(world.effects()[1].starts_with(r#"{"type":"customers","timestamp":""#));
+        // What comes in the moment before it is taken over still goes out as before.
+        let mut version = 0;
+        while !world.effects().last().unwrap().starts_with(r#"{"type":"customers","timestamp":""#) {
+            version += 1;
+            assert!(version < 100, "{:?}", world.effects());
+            world.customer("after", version, &format!("{{\"a\":{version}}}")).await;
+            world.until(&[("delivered", 1 + version)]).await;
+        }
         world.finish([relay]).await;
     }
 

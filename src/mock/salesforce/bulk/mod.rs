@@ -166,10 +166,12 @@ impl Jobs {
             return not_found();
         };
         match &job.state {
-            State::Ended { outcome } => {
-                Answer::of(200, "text/csv", outcome.csv(results, job.request.format()))
-            }
-            State::Aborted => Answer::of(200, "text/csv", ""),
+            State::Ended { outcome } => Answer::of(
+                200,
+                "text/csv;charset=UTF-8",
+                outcome.csv(results, job.request.format()),
+            ),
+            State::Aborted => Answer::of(200, "text/csv;charset=UTF-8", ""),
             _ => job.wrong_state("show results"),
         }
     }

@@ -91,7 +91,7 @@ fn a_job_goes_from_upload_to_three_files_of_results() {
     let id = desk.data("GET", "sobjects/Account/Ext__c/a-1", "").body["Id"].clone();
     let id = id.as_str().unwrap();
     let good = desk.data("GET", &format!("{job}/successfulResults/"), "");
-    assert_eq!(good.header("content-type"), Some("text/csv"));
+    assert_eq!(good.header("content-type"), Some("text/csv;charset=UTF-8"));
     let header = r#""Id","Ext__c","Name","Phone","Fax","AnnualRevenue""#;
     let row = "\"\",\"A-1\",\"a, \"\"b\"\"\nc\",\"\",\"#N/A\",\"1.10\"";
     assert_eq!(

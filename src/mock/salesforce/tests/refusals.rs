@@ -55,7 +55,9 @@ fn maintenance_is_a_page_for_people() {
 #[test]
 fn a_fault_of_the_token_endpoint_strikes_there_and_nowhere_else() {
     let mut desk = Desk::new();
-    desk.arm("not-approved:1,request-limit:1");
+    desk.arm("not-approved:1");
+    assert_eq!(desk.data("GET", "limits", "").status, 200);
+    desk.arm("request-limit:1");
     let told = desk.ask_for_token("grant_type=client_credentials&client_id=app&client_secret=s");
     let expected =
         json!({ "error": "invalid_grant", "error_description": "user hasn't approved this consumer" });

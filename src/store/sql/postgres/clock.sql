@@ -1,1 +1,2 @@
-select clock_timestamp()
+-- Microseconds since 1970.
+select (extract(epoch from clock_timestamp()) * 1000000)::bigint
