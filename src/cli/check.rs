@@ -49,7 +49,9 @@ pub(super) async fn run(verb: &Check, settings: &Settings) -> anyhow::Result<Exi
     for (destination, active) in destinations.iter().filter(|(name, _)| wanted(name)) {
         let mut findings = active.destination.preflight(NOBODY_WAITS).await;
         if findings.is_empty() {
-            findings.push(Finding::good("its configuration can be used; there is nothing to look at beforehand"));
+            findings.push(Finding::good(
+                "its configuration can be used; there is nothing to look at beforehand",
+            ));
         }
         for finding in findings {
             if finding.grade == Grade::Refused {

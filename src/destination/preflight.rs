@@ -67,8 +67,14 @@ mod tests {
     fn only_what_is_refused_keeps_rows_back() {
         let fine = [Finding::good("a is there"), Finding::unclear("b cannot be seen")];
         assert_eq!(refusal(&fine), None);
-        let refused = [Finding::refused("c is missing"), Finding::refused("d is read-only")];
+        let refused = [
+            Finding::refused("c is missing"),
+            Finding::refused("d is read-only"),
+        ];
         let findings = [&fine[..], &refused].concat();
-        assert_eq!(refusal(&findings).as_deref(), Some("c is missing; d is read-only"));
+        assert_eq!(
+            refusal(&findings).as_deref(),
+            Some("c is missing; d is read-only")
+        );
     }
 }

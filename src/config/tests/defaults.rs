@@ -100,7 +100,8 @@ fn every_known_key_is_documented() {
             documented.contains(&format!("destinations.{name}.{option}"))
         };
         let has_own_example = |name: &str| key.starts_with(&format!("destinations.{name}")) && example(name);
-        key.starts_with("destinations.") && (example("example") || ["salesforce", "hubspot"].iter().any(|name| has_own_example(name)))
+        key.starts_with("destinations.")
+            && (example("example") || ["salesforce", "hubspot"].iter().any(|name| has_own_example(name)))
     };
     let unknown: Vec<_> = shown
         .difference(&documented)

@@ -30,11 +30,21 @@ fn one_way_in_is_asked_for() {
 #[test]
 fn the_options_are_held_to_what_the_api_takes() {
     for (option, problem) in [
-        ("access_token = \"a b\"", "access_token: must be printable ASCII without blanks"),
-        ("batch_size = 101", "batch_size: must be a whole number from 1 to 100"),
+        (
+            "access_token = \"a b\"",
+            "access_token: must be printable ASCII without blanks",
+        ),
+        (
+            "batch_size = 101",
+            "batch_size: must be a whole number from 1 to 100",
+        ),
         ("login_url = \"https://a.example\"", "login_url: unknown key"),
     ] {
-        let access = if option.starts_with("access_token") { "" } else { "access_token = \"pat\"" };
+        let access = if option.starts_with("access_token") {
+            ""
+        } else {
+            "access_token = \"pat\""
+        };
         let complaint = World::default().complaint(&hubspot(&format!("{option}\n{access}")));
         let expected = format!("aftercommit.toml:7: destinations.crm.{problem}");
         assert!(complaint.starts_with(&expected), "{complaint}");

@@ -74,7 +74,9 @@ impl Sending<'_> {
         };
         let found = match found {
             Ok(found) => found,
-            Err(judgement) => return self.reports(&part.places, Reading::Alike(judgement), company, &evidence),
+            Err(judgement) => {
+                return self.reports(&part.places, Reading::Alike(judgement), company, &evidence);
+            }
         };
         let mut places = Vec::with_capacity(found.len());
         let mut records = Vec::with_capacity(found.len());
@@ -111,7 +113,12 @@ impl Sending<'_> {
             Err(failure) => unanswered(failure),
         };
         evidence.duration += looked_up_in;
-        self.reports(places, Reading::Alike(judgement), Company::of(places.len()), &evidence)
+        self.reports(
+            places,
+            Reading::Alike(judgement),
+            Company::of(places.len()),
+            &evidence,
+        )
     }
 
     /// Makes one call, in what is left of the time, and notes what is known of it. `places` name the deliveries whose keys
@@ -167,9 +174,8 @@ impl Sending<'_> {
                 judgements
             }
         };
-        let report = |(place, judgement): (&usize, Judgement)| {
-            (*place, report::of(judgement, company, evidence))
-        };
+        let report =
+            |(place, judgement): (&usize, Judgement)| (*place, report::of(judgement, company, evidence));
         places.iter().zip(judgements).map(report).collect()
     }
 

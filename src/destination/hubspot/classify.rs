@@ -68,7 +68,10 @@ pub(super) fn refused(
     let asked = status::asked_wait(headers, now);
     let throttled = |scope, least: Option<Duration>| {
         let retry_after = asked.max(least);
-        judged(Outcome::Throttled { scope, retry_after }, described(code, problem))
+        judged(
+            Outcome::Throttled { scope, retry_after },
+            described(code, problem),
+        )
     };
     match (code, problem) {
         (401, _) => Judgement {

@@ -41,9 +41,9 @@ use crate::core::outcome::Report;
 use crate::core::target::TargetRule;
 use crate::core::time::Timestamp;
 use calls::Sending;
+use oauth::OAuth;
 use plan::Plan;
 use rendering::HubSpotRendering;
-use oauth::OAuth;
 use tokens::{Source, Tokens};
 
 /// What HubSpot takes in one batch.
@@ -69,7 +69,8 @@ impl HubSpot {
     /// The HubSpot destination `name` as it is configured.
     pub fn new(name: &str, config: &HubspotConfig, clock: Arc<dyn Clock>) -> Result<Self, ClientError> {
         let HubspotConfig { crm, access } = config;
-        let client = |guards| GuardedClient::new(&crm.url, &guards, Arc::new(SystemLookup), Arc::clone(&clock));
+        let client =
+            |guards| GuardedClient::new(&crm.url, &guards, Arc::new(SystemLookup), Arc::clone(&clock));
         let guards = guards(name, crm);
         let source = match access {
             HubspotAccess::PrivateApp(token) => Source::Private(token.clone()),

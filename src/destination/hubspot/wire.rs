@@ -137,6 +137,8 @@ fn texts<'a>(context: &'a BTreeMap<String, Value>, name: &str) -> Vec<&'a str> {
     }
 }
 
-fn or_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+fn or_empty<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }

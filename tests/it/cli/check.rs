@@ -47,7 +47,10 @@ async fn a_check_says_what_is_good_and_fails_for_what_is_refused() {
     let refused = project.run(&["check", "crm", "--json"]).await;
     assert_eq!(refused.code, Some(1), "{refused:?}");
     let first: serde_json::Value = serde_json::from_str(refused.stdout.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["destination"], &first["grade"]), (&"crm".into(), &"refused".into()));
+    assert_eq!(
+        (&first["destination"], &first["grade"]),
+        (&"crm".into(), &"refused".into())
+    );
     assert!(first["sentence"].as_str().unwrap().contains("need not be unique"));
     assert_eq!(project.run(&["check", "nobody"]).await.code, Some(4));
     portal.shutdown().await;

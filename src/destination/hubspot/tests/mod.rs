@@ -10,8 +10,8 @@ use std::sync::Arc;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::request::UpsertRow;
-use crate::core::key::{IdempotencyKey, KeyFacts};
 use crate::core::canonical::RowHash;
+use crate::core::key::{IdempotencyKey, KeyFacts};
 use crate::core::row::{Op, OutboxRow, RowId};
 use crate::core::time::Timestamp;
 use crate::destination::Outgoing;

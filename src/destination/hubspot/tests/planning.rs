@@ -40,7 +40,8 @@ fn sent(plan: &Plan) -> Value {
 
 #[test]
 fn an_upsert_names_each_row_by_its_id_and_its_trace_and_repeats_the_address() {
-    let payload = r#"{"name":"Ann","amount":12345678901234567890.10,"news":true,"since":"2026-05-01T13:45:00Z"}"#;
+    let payload =
+        r#"{"name":"Ann","amount":12345678901234567890.10,"news":true,"since":"2026-05-01T13:45:00Z"}"#;
     let row = outgoing("ann@b.co", Op::Upsert, payload);
     let plan = Plan::of(&by_row_key(), std::slice::from_ref(&row));
     assert_eq!(
@@ -64,8 +65,12 @@ fn an_upsert_names_each_row_by_its_id_and_its_trace_and_repeats_the_address() {
 #[test]
 fn a_null_clears_or_leaves_as_the_policy_says_and_what_is_absent_is_left() {
     let row = [outgoing("ann@b.co", Op::Upsert, r#"{"name":null}"#)];
-    let properties = |policy| sent(&Plan::of(&rendering(&Value::Null, policy), &row))["inputs"][0]["properties"].clone();
-    assert_eq!(properties("clear"), json!({ "email": "ann@b.co", "firstname": "" }));
+    let properties =
+        |policy| sent(&Plan::of(&rendering(&Value::Null, policy), &row))["inputs"][0]["properties"].clone();
+    assert_eq!(
+        properties("clear"),
+        json!({ "email": "ann@b.co", "firstname": "" })
+    );
     assert_eq!(properties("omit"), json!({ "email": "ann@b.co" }));
 }
 
@@ -101,7 +106,11 @@ fn a_row_that_makes_no_record_is_left_out_and_its_mates_are_sent() {
     let plan = Plan::of(&rendering(&json!(["mail"]), "clear"), &batch);
     assert_eq!(plan.upserts.places, [1]);
     let left: Vec<_> = plan.left_out.iter().map(|(place, _)| *place).collect();
-    assert_eq!(left, [0, 2], "no date; and a delete brings no payload to find the id in");
+    assert_eq!(
+        left,
+        [0, 2],
+        "no date; and a delete brings no payload to find the id in"
+    );
 }
 
 #[test]

@@ -49,7 +49,10 @@ fn a_row_that_a_2xx_leaves_out_is_not_delivered() {
     ] {
         for traces in [&["t1"][..], &["t1", "t2"]] {
             let judged = each(upsert(&answer(200, body), &rows(traces), NOW));
-            assert!(judged.iter().all(|judgement| judgement.met == Met::Omitted), "{body}");
+            assert!(
+                judged.iter().all(|judgement| judgement.met == Met::Omitted),
+                "{body}"
+            );
         }
     }
 }
@@ -85,7 +88,12 @@ fn a_look_up_tells_records_from_those_that_are_not_there_and_from_silence() {
     let body = r#"{"status":"COMPLETE","results":[{"id":"7","properties":{"email":"a@b.co"}}],"numErrors":1,
         "errors":[{"status":"error","category":"OBJECT_NOT_FOUND","message":"Could not get some CONTACT objects",
         "context":{"ids":["gone@b.co"]}}]}"#;
-    let found = look_up(&answer(207, body), &["A@b.co", "gone@b.co", "x@b.co"], "email", NOW);
+    let found = look_up(
+        &answer(207, body),
+        &["A@b.co", "gone@b.co", "x@b.co"],
+        "email",
+        NOW,
+    );
     assert_eq!(
         found.unwrap(),
         [Found::Record("7".to_owned()), Found::Nothing, Found::Omitted]
@@ -100,6 +108,9 @@ fn a_look_up_tells_records_from_those_that_are_not_there_and_from_silence() {
 
 #[test]
 fn an_archive_is_done_at_204() {
-    assert_eq!(archive(&answer(204, ""), NOW).met, Met::Outcome(Outcome::Accepted));
+    assert_eq!(
+        archive(&answer(204, ""), NOW).met,
+        Met::Outcome(Outcome::Accepted)
+    );
     assert_eq!(archive(&answer(400, "{}"), NOW).met, Met::RefusedTogether);
 }

@@ -110,7 +110,10 @@ fn a_day_s_quota_is_looked_for_at_each_full_and_half_hour() {
 
 #[test]
 fn a_locked_object_and_a_portal_on_the_move_are_waited_for() {
-    let locked = answer(423, r#"{"status":"error","message":"locked","category":"RESOURCE_LOCKED"}"#);
+    let locked = answer(
+        423,
+        r#"{"status":"error","message":"locked","category":"RESOURCE_LOCKED"}"#,
+    );
     assert_eq!(wait(&judged(&locked)), (Scope::Row, Some(Duration::from_secs(2))));
     let longer = with_header(locked, "retry-after", "7");
     assert_eq!(wait(&judged(&longer)), (Scope::Row, Some(Duration::from_secs(7))));
@@ -139,7 +142,11 @@ fn a_page_of_a_gateway_is_no_answer_of_hubspot() {
     // Nothing reached HubSpot, or a rule of the gateway's own turned it away: later it may not.
     for status in [403, 404, 500, 521, 523, 525] {
         let met = judged(&answer(status, page)).met;
-        assert_eq!(met, Met::Outcome(Outcome::Refused(Refusal::Retryable)), "{status}");
+        assert_eq!(
+            met,
+            Met::Outcome(Outcome::Refused(Refusal::Retryable)),
+            "{status}"
+        );
     }
     let busy = wait(&judged(&answer(503, page)));
     assert_eq!(busy, (Scope::Destination, None));

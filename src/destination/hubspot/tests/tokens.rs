@@ -24,7 +24,11 @@ async fn a_refused_token_is_replaced_once_whoever_of_those_that_hold_it_says_so(
     let second = token(&tokens).await;
     assert_eq!(tokens.refused(&second), AfterRefusal::GiveUp);
     let third = token(&tokens).await;
-    assert_eq!(tokens.refused(&third), AfterRefusal::TryAgain, "a person has mended something");
+    assert_eq!(
+        tokens.refused(&third),
+        AfterRefusal::TryAgain,
+        "a person has mended something"
+    );
 }
 
 #[tokio::test]

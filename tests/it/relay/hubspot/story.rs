@@ -111,23 +111,32 @@ impl Story {
 
     /// Waits until so many attempts are on record.
     pub(super) async fn until_attempts(&self, wanted: i64) {
-        self.world.until_number("select count(*) from aftercommit.attempt", wanted).await;
+        self.world
+            .until_number("select count(*) from aftercommit.attempt", wanted)
+            .await;
     }
 
     /// A pipeline commits contacts `p1@b.co` and so on, in one transaction.
     pub(super) async fn contacts(&self, count: usize) {
-        let row = |number: usize| format!("('contacts', 'p{number}@b.co', 1, 'upsert', '{{\"name\":\"P{number}\"}}')");
-        self.commit(&(1..=count).map(row).collect::<Vec<_>>().join(", ")).await;
+        let row = |number: usize| {
+            format!("('contacts', 'p{number}@b.co', 1, 'upsert', '{{\"name\":\"P{number}\"}}')")
+        };
+        self.commit(&(1..=count).map(row).collect::<Vec<_>>().join(", "))
+            .await;
     }
 
     /// A pipeline commits one contact.
     pub(super) async fn contact(&self, email: &str, version: i64, payload: &str) {
-        self.commit(&format!("('contacts', '{email}', {version}, 'upsert', '{payload}')")).await;
+        self.commit(&format!(
+            "('contacts', '{email}', {version}, 'upsert', '{payload}')"
+        ))
+        .await;
     }
 
     /// A pipeline deletes one contact.
     pub(super) async fn delete(&self, email: &str, version: i64) {
-        self.commit(&format!("('contacts', '{email}', {version}, 'delete', 'null')")).await;
+        self.commit(&format!("('contacts', '{email}', {version}, 'delete', 'null')"))
+            .await;
     }
 
     async fn commit(&self, rows: &str) {
