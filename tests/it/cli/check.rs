@@ -1,7 +1,7 @@
 //! `aftercommit check`: a line for each thing that was looked at, and an exit code for scripts.
 
-use aftercommit::mock::crm::ServerOptions;
-use aftercommit::mock::hubspot::{self, HubSpotOptions};
+use aftercommit::mock::crm::{Schema, ServerOptions};
+use aftercommit::mock::hubspot::{self, DEFAULT_SCHEMA, HubSpotOptions};
 
 use super::command::Project;
 
@@ -29,7 +29,7 @@ topics = []
 
 #[tokio::test]
 async fn a_check_says_what_is_good_and_fails_for_what_is_refused() {
-    let options = HubSpotOptions::with_default_schema().unwrap();
+    let options = HubSpotOptions::new(Schema::parse(DEFAULT_SCHEMA).unwrap());
     let portal = hubspot::start(options, ServerOptions::default()).await.unwrap();
     let good = project_of("email", &portal.url()).run(&["check"]).await;
     assert_eq!(good.code, Some(0), "{good:?}");

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aftercommit::mock::crm::{Entry, MockServer, ServerOptions, parse_rules};
-use aftercommit::mock::hubspot::{self, HubSpot, HubSpotFault, HubSpotOptions};
+use aftercommit::mock::crm::{Entry, MockServer, Schema, ServerOptions, parse_rules};
+use aftercommit::mock::hubspot::{self, DEFAULT_SCHEMA, HubSpot, HubSpotFault, HubSpotOptions};
 use serde_json::Value;
 
 use super::super::world::{Backend, Running, World};
@@ -51,7 +51,7 @@ pub(super) struct Story {
 impl Story {
     /// A portal in which nothing goes wrong, until the story says so.
     pub(super) async fn with(backend: Backend, access: &str) -> Self {
-        let options = HubSpotOptions::with_default_schema().unwrap();
+        let options = HubSpotOptions::new(Schema::parse(DEFAULT_SCHEMA).unwrap());
         let portal = hubspot::start(options, ServerOptions::default()).await.unwrap();
         let config = CONFIG.replace("{url}", &portal.url()).replace("{access}", access);
         Self {
