@@ -13,6 +13,8 @@ use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconn
 use crate::clock::Clock;
 use crate::config::{Config, CrmConfig, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
+use crate::destination::client::ClientError;
+use crate::destination::hubspot::HubSpot;
 use crate::destination::salesforce::{Salesforce, SalesforceError};
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
@@ -36,9 +38,9 @@ pub enum UnusableDestination {
     /// A Salesforce org.
     #[error(transparent)]
     Salesforce(#[from] SalesforceError),
-    /// What this version cannot send to.
-    #[error("this version cannot send to {0}")]
-    NotSupported(&'static str),
+    /// A CRM: its URL, proxy or TLS.
+    #[error(transparent)]
+    Client(#[from] ClientError),
 }
 
 /// How much longer than a statement may run its answer is waited for.
@@ -158,7 +160,11 @@ fn receiver(
             let crm = &salesforce.crm;
             Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
         }
-        ReceiverConfig::Hubspot(_) => Err(UnusableDestination::NotSupported("HubSpot")),
+        ReceiverConfig::Hubspot(hubspot) => {
+            let destination = HubSpot::new(name, hubspot, Arc::clone(clock))?;
+            let crm = &hubspot.crm;
+            Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
+        }
     }
 }
 

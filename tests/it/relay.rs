@@ -9,6 +9,7 @@ mod breaker;
 mod decisions;
 mod fairness;
 mod faults;
+mod hubspot;
 mod late;
 mod limits;
 mod ownership;

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Formatter};
 
+use super::super::destination::hubspot::HubspotAccess;
 use super::super::destination::salesforce::LoginProof;
 use super::super::{CrmConfig, HubspotConfig, SalesforceConfig, TransportConfig};
 use super::{SECRET, bytes, segment, span, text};
@@ -82,8 +83,15 @@ impl SalesforceConfig {
 
 impl HubspotConfig {
     pub(super) fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { crm } = self;
-        crm.write("url", "id_property", f)
+        let Self { crm, access } = self;
+        crm.write("url", "id_property", f)?;
+        let secrets: &[&str] = match access {
+            HubspotAccess::PrivateApp(_) => &["access_token"],
+            HubspotAccess::OAuth { .. } => &["client_id", "client_secret", "refresh_token"],
+        };
+        secrets
+            .iter()
+            .try_for_each(|key| writeln!(f, "{key} = {}", text(SECRET)))
     }
 }
 

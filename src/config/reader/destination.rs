@@ -9,7 +9,7 @@ use super::super::section::Section;
 use super::super::units::duration_text;
 use super::super::value::{DECADE, MOMENT, duration, factor, number, word};
 use super::super::{DestinationConfig, ReceiverConfig};
-use super::{DatabaseKind, Surroundings, limits, salesforce, topic_name, webhook};
+use super::{DatabaseKind, Surroundings, hubspot, limits, salesforce, topic_name, webhook};
 
 /// What a destination can be.
 #[derive(Clone, Copy, serde::Deserialize)]
@@ -17,6 +17,7 @@ use super::{DatabaseKind, Surroundings, limits, salesforce, topic_name, webhook}
 enum DestinationType {
     Webhook,
     Salesforce,
+    Hubspot,
 }
 
 /// Reads the destination `name`.
@@ -61,6 +62,10 @@ fn receiver(
         Ok(DestinationType::Salesforce) => {
             let salesforce = salesforce::salesforce(name, section, surroundings)?;
             Ok(ReceiverConfig::Salesforce(Box::new(salesforce)))
+        }
+        Ok(DestinationType::Hubspot) => {
+            let hubspot = hubspot::hubspot(name, section, surroundings)?;
+            Ok(ReceiverConfig::Hubspot(Box::new(hubspot)))
         }
         // A destination of no known type is most likely a misspelt webhook: its other faults are worth knowing.
         Ok(DestinationType::Webhook) | Err(_) => {

@@ -5,6 +5,7 @@
 mod crm;
 mod destination;
 mod fields;
+mod hubspot;
 mod limits;
 mod salesforce;
 mod transport;

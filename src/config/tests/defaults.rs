@@ -21,6 +21,10 @@ fn world() -> World {
         .with_variable("PAYMENTS_AUTHORIZATION", "Bearer example")
         .with_variable("SALESFORCE_CLIENT_ID", "example")
         .with_variable("SALESFORCE_CLIENT_SECRET", "example")
+        .with_variable("HUBSPOT_ACCESS_TOKEN", "example")
+        .with_variable("HUBSPOT_CLIENT_ID", "example")
+        .with_variable("HUBSPOT_CLIENT_SECRET", "example")
+        .with_file("hubspot.refresh-token", "example\n")
         .with_file("salesforce.pem", "example\n")
         .with_file("aftercommit.token", "example\n")
         .with_file("/run/secrets/aftercommit-token", "example\n")
@@ -95,7 +99,9 @@ fn every_known_key_is_documented() {
             let option = key.splitn(3, '.').nth(2).unwrap_or_default();
             documented.contains(&format!("destinations.{name}.{option}"))
         };
-        key.starts_with("destinations.salesforce") && (example("example") || example("salesforce"))
+        let has_own_example = |name: &str| key.starts_with(&format!("destinations.{name}")) && example(name);
+        key.starts_with("destinations.")
+            && (example("example") || ["salesforce", "hubspot"].iter().any(|name| has_own_example(name)))
     };
     let unknown: Vec<_> = shown
         .difference(&documented)

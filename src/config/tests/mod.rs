@@ -5,6 +5,7 @@ mod crm;
 mod defaults;
 mod faults;
 mod fits;
+mod hubspot;
 mod limits;
 mod secrets;
 

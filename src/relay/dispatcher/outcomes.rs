@@ -198,21 +198,22 @@ impl Dispatcher {
             // Each row of a request says so.
             Hold::Pause if self.intake.paused => {}
             Hold::Pause => {
-                self.intake.paused = true;
-                let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
-                let destination = self.lease.shard.destination.clone();
-                let reason = report
-                    .detail
-                    .clone()
-                    .unwrap_or_else(|| "the receiver is gone".to_owned());
-                tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
-                self.tasks.spawn(async move {
-                    let paused =
-                        retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
-                    Event::Paused(paused)
-                });
+                let reason = report.detail.clone();
+                self.pause(reason.unwrap_or_else(|| "the receiver is gone".to_owned()));
             }
         }
+    }
+
+    /// Nothing more is begun for the destination until a person resumes it.
+    pub(super) fn pause(&mut self, reason: String) {
+        self.intake.pause();
+        let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
+        let destination = self.lease.shard.destination.clone();
+        tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
+        self.tasks.spawn(async move {
+            let paused = retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
+            Event::Paused(paused)
+        });
     }
 
     fn log(&self, prepared: &Prepared, report: &Report, decision: Decision) {
