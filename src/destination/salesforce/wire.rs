@@ -24,9 +24,11 @@ pub(super) struct Problem {
 /// The first error in the body of a refused request: an array of them, or, against the documents, a single one. Of an HTML
 /// page there is none.
 pub(super) fn problem(body: &[u8]) -> Option<Problem> {
-    let several = serde_json::from_slice::<Vec<Problem>>(body).ok();
-    let first = several.and_then(|problems| problems.into_iter().next());
-    first
-        .or_else(|| serde_json::from_slice(body).ok())
-        .filter(|problem| !problem.code.is_empty())
+    let first: Option<Problem> = if body.trim_ascii_start().starts_with(b"{") {
+        serde_json::from_slice(body).ok()
+    } else {
+        let several = serde_json::from_slice::<Vec<Problem>>(body).ok();
+        several.and_then(|problems| problems.into_iter().next())
+    };
+    first.filter(|problem| !problem.code.is_empty())
 }
