@@ -233,7 +233,11 @@ mod tests {
             .ok()
             .unwrap();
         let given_up = Duration::from_mins(24 * 60 - 5);
-        assert!(state.good(given_up.saturating_sub(Duration::from_secs(1))).is_some());
+        assert!(
+            state
+                .good(given_up.saturating_sub(Duration::from_secs(1)))
+                .is_some()
+        );
         assert!(state.good(given_up).is_none());
         state.take_in(Ok(granted(None)), Duration::ZERO).ok().unwrap();
         assert!(state.good(Duration::MAX).is_some());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::task::{Id, JoinError};
 
 use super::Dispatcher;
+use super::intake::Pausing;
 use super::reads::Reading;
 use super::renderings::Renderings;
 use crate::core::outcome::Report;
@@ -39,7 +40,14 @@ impl Dispatcher {
                 _,
                 Event::Read(None) | Event::Recorded(None) | Event::Opened(_, None) | Event::Paused(None),
             )) => Ok(()),
-            Ok((_, Event::Paused(Some(paused)))) => paused,
+            Ok((_, Event::Paused(Some(paused)))) => {
+                self.intake.pausing = if self.intake.reading {
+                    Pausing::Recorded
+                } else {
+                    Pausing::No
+                };
+                paused
+            }
             Ok((_, Event::Looked(at, findings))) => {
                 self.looked(&at, &findings);
                 Ok(())

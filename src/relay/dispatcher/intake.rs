@@ -42,6 +42,7 @@ pub(super) struct Intake {
     pub(super) more: bool,
     /// Whether the destination is paused, as far as is known.
     pub(super) paused: bool,
+    pub(super) pausing: Pausing,
     pub(super) reading: bool,
     pub(super) interval: Duration,
     pub(super) next_poll: Duration,
@@ -58,6 +59,17 @@ pub(super) struct Intake {
     pub(super) uncertain_version: u64,
     pub(super) memory: Memory,
     bell: watch::Receiver<u64>,
+}
+
+/// Whether this dispatcher itself pauses the destination: a read that was begun before knows nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pausing {
+    /// It does not.
+    No,
+    /// It is being recorded.
+    UnderWay,
+    /// It is recorded, and the read under way was begun before.
+    Recorded,
 }
 
 /// Whose turn it is.
@@ -80,6 +92,7 @@ impl Intake {
             cursor: 0,
             more: true,
             paused: false,
+            pausing: Pausing::No,
             reading: false,
             interval: limits.poll_busy,
             next_poll: Duration::ZERO,

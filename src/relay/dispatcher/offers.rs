@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::Dispatcher;
 use super::intake::Content;
+use super::intake::Pausing;
 use super::reads::{Loaded, Outline, Reading, SWEEP_IDS, Swept};
 use crate::core::queue::{Ended, Item, Offered, OrderMode};
 use crate::core::row::{Op, RowId, TopicKind};
@@ -39,7 +40,10 @@ impl Dispatcher {
             // What was skipped while it was paused lies below the cursor.
             intake.next_sweep = Duration::ZERO;
         }
-        intake.paused = fetched.paused;
+        intake.paused = fetched.paused || intake.pausing != Pausing::No;
+        if intake.pausing == Pausing::Recorded {
+            intake.pausing = Pausing::No;
+        }
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
         intake.interval = if found {
