@@ -9,6 +9,7 @@ pub mod failure;
 pub mod hubspot;
 pub mod preflight;
 pub mod resolver;
+pub mod salesforce;
 pub mod signing;
 pub mod status;
 pub mod webhook;

@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
-use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::config::{Config, CrmConfig, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
 use crate::destination::client::ClientError;
 use crate::destination::hubspot::HubSpot;
+use crate::destination::salesforce::{Salesforce, SalesforceError};
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
 
@@ -34,12 +35,12 @@ pub enum UnusableDestination {
     /// A webhook.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
-    /// A CRM: its URL, proxy or TLS.
+    /// A Salesforce org.
     #[error(transparent)]
-    Client(#[from] ClientError),
-    /// What this version cannot send to.
-    #[error("this version cannot send to {0}")]
-    NotSupported(&'static str),
+    Salesforce(#[from] SalesforceError),
+    /// A HubSpot portal: its URL, proxy or TLS.
+    #[error(transparent)]
+    HubSpot(#[from] ClientError),
 }
 
 /// How much longer than a statement may run its answer is waited for.
@@ -154,16 +155,23 @@ fn receiver(
             // A webhook takes one delivery a request.
             Ok((Arc::new(destination), Batch::SINGLE, webhook.timeout))
         }
-        ReceiverConfig::Salesforce(_) => Err(UnusableDestination::NotSupported("Salesforce")),
+        ReceiverConfig::Salesforce(salesforce) => {
+            let destination = Salesforce::new(name, salesforce, Arc::clone(clock))?;
+            let crm = &salesforce.crm;
+            Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
+        }
         ReceiverConfig::Hubspot(hubspot) => {
             let destination = HubSpot::new(name, hubspot, Arc::clone(clock))?;
             let crm = &hubspot.crm;
-            let batch = Batch {
-                size: usize::try_from(crm.batch_size).unwrap_or(usize::MAX),
-                wait: crm.batch_wait,
-            };
-            Ok((Arc::new(destination), batch, crm.transport.timeout))
+            Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
         }
+    }
+}
+
+fn batch(crm: &CrmConfig) -> Batch {
+    Batch {
+        size: usize::try_from(crm.batch_size).unwrap_or(usize::MAX),
+        wait: crm.batch_wait,
     }
 }
 

@@ -14,6 +14,7 @@ mod late;
 mod limits;
 mod ownership;
 mod promises;
+mod salesforce;
 mod sharing;
 mod silence;
 mod steering;

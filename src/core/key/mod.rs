@@ -77,7 +77,9 @@ impl IdempotencyKey {
             [one] => Some(*one),
             several => {
                 let mut hash = Sha256::new_with_prefix("aftercommit-batch-v1\n");
-                several.iter().for_each(|key| hash.update(key.0));
+                for key in several {
+                    hash.update(key.0);
+                }
                 Some(Self(hash.finalize().into()))
             }
         }

@@ -160,8 +160,8 @@ impl Dispatcher {
         }
         self.take_note(&flight, &reports);
         let started_at = flight.started_at;
-        for (prepared, report) in flight.deliveries.iter().zip(reports) {
-            self.decide(prepared, report, started_at);
+        for (prepared, report) in flight.deliveries.into_iter().zip(reports) {
+            self.decide(&prepared, report, started_at);
         }
     }
 

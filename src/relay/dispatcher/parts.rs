@@ -108,7 +108,9 @@ mod tests {
                         .partition(|outbox_id| parts.of(**outbox_id) == first);
                     open.extend([one, other]);
                 } else {
-                    request.into_iter().for_each(|outbox_id| parts.forget(outbox_id));
+                    for outbox_id in request {
+                        parts.forget(outbox_id);
+                    }
                 }
             }
             assert!(requests <= 15 && !parts.any(), "{to_blame}: {requests}");
