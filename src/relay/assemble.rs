@@ -38,9 +38,9 @@ pub enum UnusableDestination {
     /// A Salesforce org.
     #[error(transparent)]
     Salesforce(#[from] SalesforceError),
-    /// A HubSpot portal: its URL, proxy or TLS.
+    /// A CRM: its URL, proxy or TLS.
     #[error(transparent)]
-    HubSpot(#[from] ClientError),
+    Client(#[from] ClientError),
 }
 
 /// How much longer than a statement may run its answer is waited for.

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use super::database::{Args, Column, Database, Row, sql};
 use super::leases::of_shard;
-use super::{FetchLimits, Fetched, Owed, OwedId, Shard, StoreError};
+use super::{CancelAsked, FetchLimits, Fetched, Owed, OwedId, Shard, StoreError};
 use crate::core::decide::CancelRequest;
+use crate::core::queue::Mark;
 use crate::core::row::{Op, OutboxRow, RowId};
 use crate::core::time::Timestamp;
 
@@ -90,11 +91,23 @@ pub(super) async fn owed_ids(
     rows.iter().map(id).collect()
 }
 
-pub(super) async fn cancel_requests(database: &Database, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+pub(super) async fn cancel_requests(
+    database: &Database,
+    shard: &Shard,
+) -> Result<Vec<CancelAsked>, StoreError> {
     let rows = database
         .read(sql!(shared "cancel_requests"), of_shard(shard))
         .await?;
-    rows.iter().map(|row| row.int("outbox_id")).collect()
+    let asked = |row: &Row| {
+        Ok(CancelAsked {
+            outbox_id: row.int("outbox_id")?,
+            mark: Mark {
+                attempts: row.int("attempts")?,
+                key_epoch: row.int("key_epoch")?,
+            },
+        })
+    };
+    rows.iter().map(asked).collect()
 }
 
 pub(super) async fn load(

@@ -31,8 +31,9 @@ pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
-    Beat, Begin, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan,
-    OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind, Shard, Uncertain,
+    Beat, Begin, CancelAsked, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease,
+    LeaseRow, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind,
+    Shard, Uncertain,
 };
 
 use std::collections::HashMap;
@@ -95,9 +96,15 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<OwedId>, StoreError>;
 
-    /// For each of `ids` that has one: the nearest older delivery of the same row, from the outbox id `from` on, that is
-    /// owed to the destination or to none yet. Both by outbox id.
-    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError>;
+    /// For each of `ids` that has one: the nearest older delivery of the same row that is owed to the destination or to none
+    /// yet, both by outbox id. It is looked for from the outbox id `floor` on; below that, or without a floor, only the version
+    /// just before is.
+    async fn behind(
+        &self,
+        shard: &Shard,
+        ids: &[i64],
+        floor: Option<i64>,
+    ) -> Result<HashMap<i64, i64>, StoreError>;
 
     /// Ids of the owed deliveries of one row of the shard, from the outbox id `from` on, ascending, at most `limit`.
     async fn owed_of_row(
@@ -129,7 +136,7 @@ pub trait Store: Send + Sync {
     async fn renderings(&self) -> Result<HashMap<i64, String>, StoreError>;
 
     /// Owed deliveries of the shard that an operator asked to cancel. Ascending; seldom any.
-    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError>;
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError>;
 
     /// Pauses the destination on the relay's own account (410, revoked token), with an audit row.
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError>;

@@ -12,9 +12,9 @@ pub(super) async fn behind(
     database: &Database,
     shard: &Shard,
     ids: &[i64],
-    from: i64,
+    floor: Option<i64>,
 ) -> Result<HashMap<i64, i64>, StoreError> {
-    let args = Args::new().text(&shard.destination).ints(ids).int(from);
+    let args = Args::new().text(&shard.destination).ints(ids).int(floor);
     let rows = database.read(sql!("behind"), args).await?;
     rows.iter()
         .map(|row| Ok((row.int("outbox_id")?, row.int("behind")?)))

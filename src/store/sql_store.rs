@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
-    RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order, orphans,
-    pauses, record, rendering, settings, unrouted,
+    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record,
+    Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch, leases, order,
+    orphans, pauses, record, rendering, settings, unrouted,
 };
 use crate::core::row::RowId;
 
@@ -79,8 +79,13 @@ impl Store for SqlStore {
         fetch::owed_ids(&self.database, shard, after, upto, limit).await
     }
 
-    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
-        order::behind(&self.database, shard, ids, from).await
+    async fn behind(
+        &self,
+        shard: &Shard,
+        ids: &[i64],
+        floor: Option<i64>,
+    ) -> Result<HashMap<i64, i64>, StoreError> {
+        order::behind(&self.database, shard, ids, floor).await
     }
 
     async fn owed_of_row(
@@ -113,7 +118,7 @@ impl Store for SqlStore {
         rendering::all(&self.database).await
     }
 
-    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError> {
         fetch::cancel_requests(&self.database, shard).await
     }
 

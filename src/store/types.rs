@@ -132,6 +132,15 @@ pub struct OwedId {
     pub due_at: Timestamp,
 }
 
+/// A delivery that an operator asked to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CancelAsked {
+    /// The outbox row.
+    pub outbox_id: i64,
+    /// What its settlement must match.
+    pub mark: Mark,
+}
+
 /// What a fetch brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {

@@ -18,6 +18,8 @@ pub(super) struct Lane {
     pub(super) candidate: Option<i64>,
     /// The first delivery of the row key that was left out: from here on, none is held.
     beyond: Option<i64>,
+    /// Whether some that were left out are remembered as blocked by it; kept by the queue.
+    pub(super) blocks_others: bool,
 }
 
 /// Ids with their traces, ascending. Nearly every row key has one, which needs no allocation.
@@ -36,11 +38,17 @@ impl Lane {
             in_flight: None,
             candidate: None,
             beyond: None,
+            blocks_others: false,
         }
     }
 
     pub(super) fn order(&self) -> OrderMode {
         self.order
+    }
+
+    /// What comes from now on follows in another order, and what is held with it.
+    pub(super) fn follow(&mut self, order: OrderMode) {
+        self.order = order;
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -12,8 +12,8 @@
 //!
 //! - *It holds when a delivery comes*: `offer` refuses one whose `Item::behind` is not held, and one that a lane has left out
 //!   others before. The reader finds `behind` in the database. Without anything left out the version just before it is
-//!   enough, since all others are held; once there is a `floor`, the reader looks for the nearest one that is owed at
-//!   `floor` or above, however many ended ones lie between, for below the floor nothing is left out.
+//!   enough, since all others are held, or late with it; once there is a `floor`, the reader looks for the nearest one that
+//!   is owed at `floor` or above, however many ended ones lie between, for below the floor nothing is left out.
 //! - *It holds when a delivery goes*: what ends leaves no gap, and what is left out goes from the newest end of its lane.
 //! - *It holds while a batch is offered*: what was read together was judged by what was held then; so once a row key has lost
 //!   one of a batch, the dispatcher offers none of that key from the rest of it.
@@ -22,6 +22,8 @@
 //!
 //! What a person made due again below what is held goes when it is found, as always: it had ended, and the newer ones
 //! were free to pass.
+
+use std::collections::BTreeSet;
 
 use super::lane::Lane;
 use super::lanes::LaneId;
@@ -68,6 +70,8 @@ pub(super) struct LeftOut {
     floor: Option<i64>,
     /// Of what has been left out since the present sweep began.
     since_sweep: Option<i64>,
+    /// Behind row keys of which nothing moves: until something does, it is in vain to read them again.
+    blocked: BTreeSet<i64>,
 }
 
 impl LeftOut {
@@ -100,6 +104,19 @@ impl<T> Queue<T> {
     /// A delivery is owed, and the reader chose not to offer it.
     pub fn leave_out(&mut self, outbox_id: i64) {
         self.left_out.note(outbox_id);
+    }
+
+    /// The same, because one of its row key was left out before.
+    pub fn leave_out_of(&mut self, row: &RowId, outbox_id: i64) {
+        self.left_out.note(outbox_id);
+        if let Some(at) = self.lanes.of(row) {
+            self.note_blocked(at, outbox_id);
+        }
+    }
+
+    /// Whether it would be left out again, if it were read and offered now.
+    pub fn is_blocked(&self, outbox_id: i64) -> bool {
+        self.left_out.blocked.contains(&outbox_id)
     }
 
     /// What was read of a row key is not all: there may be more from `left_off.from` on.
@@ -173,7 +190,8 @@ impl<T> Queue<T> {
     pub(super) fn must_leave_out(&mut self, item: &Item<T>) -> bool {
         let most = self.bounds.per_row_key;
         let behind_one = item.behind.is_some_and(|older| !self.knows(older));
-        let lane = self.lanes.of(&item.row).and_then(|at| self.lanes.get_mut(at));
+        let at = self.lanes.of(&item.row);
+        let lane = at.and_then(|at| self.lanes.get_mut(at));
         let full = lane
             .as_ref()
             .is_some_and(|lane| lane.leaves_out(item.outbox_id, most));
@@ -184,7 +202,31 @@ impl<T> Queue<T> {
             lane.leave_out(item.outbox_id);
         }
         self.left_out.note(item.outbox_id);
+        if let Some(at) = at.filter(|_| full) {
+            self.note_blocked(at, item.outbox_id);
+        }
         true
+    }
+
+    /// Remembers what a lane left out, if nothing of it moves; no more of them than may be held.
+    fn note_blocked(&mut self, at: LaneId, outbox_id: i64) {
+        if let Some(lane) = self.lanes.get_mut(at).filter(|lane| lane.is_blocked())
+            && self.left_out.blocked.len() < self.bounds.held
+        {
+            lane.blocks_others = true;
+            self.left_out.blocked.insert(outbox_id);
+        }
+    }
+
+    /// A lane has changed: what it blocked is worth reading again once it moves or is gone.
+    pub(super) fn forget_blocked(&mut self, at: LaneId) {
+        if let Some(lane) = self.lanes.get_mut(at)
+            && lane.blocks_others
+            && (lane.is_empty() || !lane.is_blocked())
+        {
+            lane.blocks_others = false;
+            self.left_out.blocked.clear();
+        }
     }
 
     /// A lane is empty.
@@ -214,6 +256,7 @@ impl<T> Queue<T> {
             self.leave_out(outbox_id);
         }
         if empty {
+            self.forget_blocked(at);
             // The sweep finds it, once it is due.
             self.lanes.remove(at);
         }

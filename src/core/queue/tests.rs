@@ -106,6 +106,18 @@ fn an_uncertain_event_holds_its_row_key_until_a_person_decides() {
 }
 
 #[test]
+fn a_row_key_that_never_drains_follows_the_order_it_is_offered_under() {
+    let mut queue = Queue::new(Bounds::of(10), 7);
+    queue.offer(item(1, "a", OrderMode::Latest));
+    assert_eq!(sent(&mut queue, 0), [1]);
+    queue.offer(item(2, "a", OrderMode::Ordered));
+    queue.offer(item(3, "a", OrderMode::Ordered));
+    queue.end(1, Ended::Delivered);
+    let taken = queue.take(at(0), 10);
+    assert_eq!((overtaken(&taken), taken.send), (vec![], vec![(2, Some(2))]));
+}
+
+#[test]
 fn a_waiting_retry_holds_its_row_key_and_a_dead_event_releases_it() {
     let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));

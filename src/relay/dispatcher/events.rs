@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tokio::task::{Id, JoinError};
 
 use super::Dispatcher;
-use super::intake::Pausing;
 use super::reads::Reading;
 use super::renderings::Renderings;
 use crate::core::outcome::Report;
@@ -41,11 +40,7 @@ impl Dispatcher {
                 Event::Read(None) | Event::Recorded(None) | Event::Opened(_, None) | Event::Paused(None),
             )) => Ok(()),
             Ok((_, Event::Paused(Some(paused)))) => {
-                self.intake.pausing = if self.intake.reading {
-                    Pausing::Recorded
-                } else {
-                    Pausing::No
-                };
+                self.intake.pause_is_written();
                 paused
             }
             Ok((_, Event::Looked(at, findings))) => {

@@ -42,7 +42,8 @@ pub(super) struct Intake {
     pub(super) more: bool,
     /// Whether the destination is paused, as far as is known.
     pub(super) paused: bool,
-    pub(super) pausing: Pausing,
+    /// Whether it was this dispatcher that paused it, and how far that has come.
+    own_pause: OwnPause,
     pub(super) reading: bool,
     pub(super) interval: Duration,
     pub(super) next_poll: Duration,
@@ -61,22 +62,22 @@ pub(super) struct Intake {
     bell: watch::Receiver<u64>,
 }
 
-/// Whether this dispatcher itself pauses the destination: a read that was begun before knows nothing of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pausing {
-    /// It does not.
-    No,
-    /// It is being recorded.
-    UnderWay,
-    /// It is recorded, and the read under way was begun before.
-    Recorded,
-}
-
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Found,
     Fresh,
+}
+
+/// How far a pause on the relay's own account has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnPause {
+    /// It is being written.
+    Writing,
+    /// It is written, but the read that is under way may have begun before.
+    Written,
+    /// Every read from now on sees it, or there is none.
+    Seen,
 }
 
 impl Intake {
@@ -92,7 +93,7 @@ impl Intake {
             cursor: 0,
             more: true,
             paused: false,
-            pausing: Pausing::No,
+            own_pause: OwnPause::Seen,
             reading: false,
             interval: limits.poll_busy,
             next_poll: Duration::ZERO,
@@ -122,6 +123,36 @@ impl Intake {
     /// A delivery became `uncertain`: what a read that is under way says of them is old.
     pub(super) fn uncertain_changed(&mut self) {
         self.uncertain_version += 1;
+    }
+
+    /// The destination is to be paused: what a read says that began before that is written is old.
+    pub(super) fn pause(&mut self) {
+        (self.paused, self.own_pause) = (true, OwnPause::Writing);
+    }
+
+    /// The pause is written.
+    pub(super) fn pause_is_written(&mut self) {
+        self.own_pause = if self.reading {
+            OwnPause::Written
+        } else {
+            OwnPause::Seen
+        };
+    }
+
+    /// A read came back; `paused` is what it says of the destination, if it says anything.
+    pub(super) fn came_back(&mut self, paused: Option<bool>) {
+        self.reading = false;
+        if let Some(paused) = paused {
+            let was_paused = self.paused;
+            self.paused = paused || (was_paused && self.own_pause != OwnPause::Seen);
+            if was_paused && !self.paused {
+                // What was skipped while it was paused lies below the cursor.
+                self.next_sweep = Duration::ZERO;
+            }
+        }
+        if self.own_pause == OwnPause::Written {
+            self.own_pause = OwnPause::Seen;
+        }
     }
 
     /// When to look at the database again, if nothing happens before (monotonic).
@@ -239,7 +270,7 @@ impl Dispatcher {
     }
 
     /// Deliveries whose content is free again soon.
-    fn on_its_way(&self) -> usize {
+    pub(super) fn on_its_way(&self) -> usize {
         self.recorder.beginning() + self.sender.len()
     }
 
@@ -268,7 +299,6 @@ impl Dispatcher {
                 bytes: self.intake.limits.bytes.min(free),
                 ..self.intake.limits
             },
-            floor: None,
         })
     }
 
@@ -293,7 +323,7 @@ impl Dispatcher {
         if let Some(first_left) = ids.iter().nth(self.intake.rows().min(room)).copied() {
             self.intake.strays = ids.split_off(&first_left);
         }
-        Some(Job::Load {
+        Some(Job::Found {
             ids: ids.into_iter().collect(),
             limits,
             floor,

@@ -228,6 +228,8 @@ impl Dispatcher {
             self.lost = true;
         }
         self.limits.begin_turn();
+        // Though nothing may begin: what is due is enough to send, so that no more is read.
+        self.queue.promote(now);
         self.start_preflight(now);
         if self.may_begin(monotonic) {
             self.fill(monotonic, now, &active);

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use super::Dispatcher;
 use super::intake::Content;
-use super::intake::Pausing;
 use super::reads::{Loaded, Outline, Reading, SWEEP_IDS, Swept};
 use crate::core::queue::{Ended, Item, Offered, OrderMode};
 use crate::core::row::{Op, RowId, TopicKind};
@@ -23,7 +22,10 @@ type LeftOut = HashSet<RowId>;
 impl Dispatcher {
     /// Takes note of what was read.
     pub(super) fn read(&mut self, reading: Reading) {
-        self.intake.reading = false;
+        self.intake.came_back(match &reading {
+            Reading::Fetched(fetched) => Some(fetched.paused),
+            Reading::Swept(_) | Reading::Loaded(_) => None,
+        });
         let monotonic = self.context.clock.monotonic();
         match reading {
             Reading::Fetched(fetched) => self.fetched(fetched, monotonic),
@@ -34,19 +36,11 @@ impl Dispatcher {
 
     fn fetched(&mut self, fetched: Fetched, monotonic: Duration) {
         self.look_at_clock(fetched.now);
-        let found = !fetched.owed.is_empty() || self.queue.ready() > 0;
+        let is_busy = !fetched.owed.is_empty() || self.on_its_way() > 0;
         let intake = &mut self.intake;
-        if intake.paused && !fetched.paused {
-            // What was skipped while it was paused lies below the cursor.
-            intake.next_sweep = Duration::ZERO;
-        }
-        intake.paused = fetched.paused || intake.pausing != Pausing::No;
-        if intake.pausing == Pausing::Recorded {
-            intake.pausing = Pausing::No;
-        }
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
-        intake.interval = if found {
+        intake.interval = if is_busy {
             intake.poll_busy
         } else {
             (intake.interval * 2).min(intake.poll_idle)
@@ -108,12 +102,12 @@ impl Dispatcher {
             let waiting = swept.uncertain.into_iter().map(|one| (one.outbox_id, one.row));
             self.queue.set_uncertain(waiting);
         }
-        for outbox_id in swept.cancelled {
-            if let Some(mark) = self.queue.withdraw(outbox_id) {
-                self.cancel(outbox_id, mark);
-            } else if !self.queue.knows(outbox_id) {
-                // It is left out; once it is read, the next sweep or its turn ends it.
-                self.intake.strays.insert(outbox_id);
+        for asked in swept.cancelled {
+            if let Some(mark) = self.queue.withdraw(asked.outbox_id) {
+                self.cancel(asked.outbox_id, mark);
+            } else if !self.queue.knows(asked.outbox_id) {
+                // It is left out, be it for as long as the destination is paused; so nothing of it is in flight.
+                self.cancel(asked.outbox_id, asked.mark);
             }
         }
     }
@@ -127,7 +121,7 @@ impl Dispatcher {
         for one in &swept.ids {
             let outbox_id = one.outbox_id;
             if self.queue.knows(outbox_id) {
-            } else if crowded && one.due_at > now {
+            } else if self.queue.is_blocked(outbox_id) || crowded && one.due_at > now {
                 self.queue.leave_out(outbox_id);
             } else if self.intake.strays.len() < room {
                 self.intake.strays.insert(outbox_id);
@@ -194,7 +188,7 @@ impl Dispatcher {
     fn offer(&mut self, owed: Owed, behind: Option<i64>, now: Timestamp, left_out: &mut LeftOut) {
         let follows = self.order_of(owed.row.op) != OrderMode::Independent;
         if follows && left_out.contains(&owed.row.row) {
-            self.queue.leave_out(owed.row.id);
+            self.queue.leave_out_of(&owed.row.row, owed.row.id);
             return;
         }
         let outline = Outline::of(&owed);

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::task::Id;
 
-use super::intake::Pausing;
 use super::prepare::Prepared;
 use super::sender::Flight;
 use super::{Dispatcher, Event};
@@ -207,8 +206,7 @@ impl Dispatcher {
 
     /// Nothing more is begun for the destination until a person resumes it.
     pub(super) fn pause(&mut self, reason: String) {
-        self.intake.paused = true;
-        self.intake.pausing = Pausing::UnderWay;
+        self.intake.pause();
         let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
         let destination = self.lease.shard.destination.clone();
         tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::core::queue::{LeftOff, Mark, Trace};
 use crate::core::row::{Op, RowId};
 use crate::core::time::Timestamp;
-use crate::store::{FetchLimits, Fetched, Owed, OwedId, Shard, Store, StoreError, Uncertain};
+use crate::store::{CancelAsked, FetchLimits, Fetched, Owed, OwedId, Shard, Store, StoreError, Uncertain};
 
 /// Ids that one step of a sweep reads at most.
 pub(super) const SWEEP_IDS: u32 = 5_000;
@@ -18,8 +18,10 @@ const ROW_IDS: u32 = 64;
 
 /// What a read is for.
 pub(super) enum Job {
-    /// Deliveries by their ids.
-    Load {
+    /// The contents of deliveries that the queue holds.
+    Load { ids: Vec<i64>, limits: FetchLimits },
+    /// Deliveries that it does not hold, by their ids.
+    Found {
         ids: Vec<i64>,
         limits: FetchLimits,
         /// From where on the queue has left something out.
@@ -59,7 +61,7 @@ pub(super) enum Reading {
 pub(super) struct Loaded {
     pub(super) asked: Vec<i64>,
     pub(super) owed: Vec<Owed>,
-    /// See [`Fetched::behind`]; asked for only where the queue has left something out.
+    /// See [`Fetched::behind`]; not asked for where the queue holds them.
     pub(super) behind: HashMap<i64, i64>,
     /// They are of one row key, and there may be more of it.
     pub(super) goes_on: Option<LeftOff>,
@@ -73,7 +75,7 @@ pub(super) struct Swept {
     pub(super) uncertain: Vec<Uncertain>,
     /// Were `uncertain`, and are owed again: a person replayed them.
     pub(super) replayed: Vec<Outline>,
-    pub(super) cancelled: Vec<i64>,
+    pub(super) cancelled: Vec<CancelAsked>,
     /// Which state of the `uncertain` this dispatcher had when the read began.
     pub(super) version: u64,
     /// How long it took.
@@ -115,8 +117,14 @@ impl Reading {
 /// Reads it.
 pub(super) async fn read(store: &dyn Store, shard: &Shard, job: &Job) -> Result<Reading, StoreError> {
     match job {
-        Job::Load { ids, limits, floor } => {
-            let loaded = load(store, shard, ids.clone(), *limits, *floor).await?;
+        Job::Load { ids, limits } => Ok(Reading::Loaded(Loaded {
+            owed: store.load(shard, ids, *limits).await?,
+            asked: ids.clone(),
+            behind: HashMap::new(),
+            goes_on: None,
+        })),
+        Job::Found { ids, limits, floor } => {
+            let loaded = found(store, shard, ids.clone(), *limits, *floor).await?;
             Ok(Reading::Loaded(loaded))
         }
         Job::Row {
@@ -132,14 +140,15 @@ pub(super) async fn read(store: &dyn Store, shard: &Shard, job: &Job) -> Result<
                 row: left_off.row.clone(),
                 from: last + 1,
             });
-            let loaded = load(store, shard, ids, *limits, *floor).await?;
+            let loaded = found(store, shard, ids, *limits, *floor).await?;
             Ok(Reading::Loaded(Loaded { goes_on, ..loaded }))
         }
         Job::Fetch { after, limits, floor } => {
             let mut fetched = store.fetch(shard, *after, *limits).await?;
-            fetched
-                .behind
-                .extend(behind(store, shard, &fetched.owed, *floor).await?);
+            if floor.is_some() {
+                let behind = behind(store, shard, &fetched.owed, *floor).await?;
+                fetched.behind.extend(behind);
+            }
             Ok(Reading::Fetched(fetched))
         }
         Job::Sweep {
@@ -163,7 +172,7 @@ pub(super) async fn read(store: &dyn Store, shard: &Shard, job: &Job) -> Result<
     }
 }
 
-async fn load(
+async fn found(
     store: &dyn Store,
     shard: &Shard,
     asked: Vec<i64>,
@@ -179,20 +188,18 @@ async fn load(
     })
 }
 
-/// For each of `owed` the nearest older delivery of its row key, as far as the queue may have left that out.
+/// For each of `owed` the nearest older delivery of its row key that the queue may have left out, or that is late.
 async fn behind(
     store: &dyn Store,
     shard: &Shard,
     owed: &[Owed],
     floor: Option<i64>,
 ) -> Result<HashMap<i64, i64>, StoreError> {
-    match floor {
-        Some(floor) if !owed.is_empty() => {
-            let ids: Vec<i64> = owed.iter().map(|owed| owed.row.id).collect();
-            store.behind(shard, &ids, floor).await
-        }
-        _ => Ok(HashMap::new()),
+    if owed.is_empty() {
+        return Ok(HashMap::new());
     }
+    let ids: Vec<i64> = owed.iter().map(|owed| owed.row.id).collect();
+    store.behind(shard, &ids, floor).await
 }
 
 /// Those of `held` that are no longer `uncertain` but owed. No more than `limits` are in memory at once.

@@ -13,7 +13,6 @@ use crate::relay::Active;
 impl Dispatcher {
     /// Takes from the queue what may be sent, as far as there is room between here and the wire.
     pub(super) fn fill(&mut self, monotonic: Duration, now: Timestamp, active: &Active) {
-        self.queue.promote(now);
         let room = self.room(monotonic);
         let mut send = Vec::new();
         let most = if self.limits.permission(monotonic) == Permission::Probe {
@@ -42,12 +41,18 @@ impl Dispatcher {
             return 0;
         }
         if self.limits.permission(monotonic) == Permission::Probe {
-            return usize::from(waiting == 0);
+            return if waiting == 0 {
+                self.limits.soon(monotonic).min(1)
+            } else {
+                0
+            };
         }
         let batch = self.renderings.current().batch_limit();
         let batch = batch.min(self.limits.batch_size()).max(1);
-        let window =
-            (self.limits.fair_concurrency().saturating_mul(batch)).saturating_add(self.recorder.ahead());
+        let concurrency = self.limits.fair_concurrency(self.sender.requests());
+        let window = concurrency
+            .saturating_mul(batch)
+            .saturating_add(self.recorder.ahead());
         let room = window.saturating_sub(self.beginning() + self.sender.len());
         if room == 0 {
             return 0;

@@ -146,9 +146,9 @@ impl Limits {
         self.adaptive.as_ref().map_or(self.concurrency, Adaptive::limit)
     }
 
-    /// Requests on the wire that this shard can hope for, with those who share its host.
-    pub(super) fn fair_concurrency(&self) -> usize {
-        let share = self.seat.as_ref().map_or(usize::MAX, Seat::share);
+    /// Requests on the wire that this shard can hope for, with those who share its host, while it has `on_wire` there.
+    pub(super) fn fair_concurrency(&self, on_wire: usize) -> usize {
+        let share = self.seat.as_ref().map_or(usize::MAX, |seat| seat.share(on_wire));
         self.concurrency().min(share)
     }
 

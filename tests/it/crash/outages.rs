@@ -3,7 +3,41 @@
 use super::world::{Backend, World, on_both, stopped};
 use crate::store::world::World as Base;
 
+/// From the last heartbeat of the dead relay to the first attempt of its heir, in milliseconds by the database's clock.
+fn milliseconds_without_a_relay(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Postgres => {
+            "select (1000 * extract(epoch from
+                (select min(started_at) from aftercommit.attempt
+                    where lease_epoch = (select max(lease_epoch) from aftercommit.attempt))
+                - (select min(beat_at) from aftercommit.relay)))::bigint"
+        }
+        Backend::Sqlite => {
+            "select ((select min(started_at) from attempt
+                    where lease_epoch = (select max(lease_epoch) from attempt))
+                - (select min(beat_at) from relay)) / 1000"
+        }
+    }
+}
+
 on_both! {
+    async fn a_relay_that_is_killed_is_taken_over_once_its_time_to_live_is_over(backend: Backend) {
+        let mut world = World::new(backend).await;
+        let mut first = world.relay();
+        world.commit_batch().await;
+        world.settled(&mut first).await;
+        let mut second = world.relay();
+        second.line("ready").await;
+        first.signal("KILL").await;
+        first.ended().await;
+        world.commit_batch().await;
+        world.settled(&mut second).await;
+        let gap = world.base.number(milliseconds_without_a_relay(backend)).await;
+        assert!(gap >= 2_000, "the dead relay still had its lease: {gap} ms");
+        assert!(gap < 4_000, "a time to live of 2 s and a heartbeat, and no more than as much again: {gap} ms");
+        world.finish(vec![second]).await;
+    }
+
     async fn a_row_that_kills_its_relay_each_time_is_dead_after_its_attempts(backend: Backend) {
         let mut world = World::new(backend).await;
         world.configure(&world.receiver.url(), "retry.max_attempts = 3");

@@ -25,6 +25,24 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn what_waits_for_a_person_is_not_read_over_and_over(backend: Backend) {
+        const WAITING: i64 = 1_000;
+        let hold = "uncertain_policy = \"hold\"\n".to_owned() + SWIFT;
+        let world = World::with(backend, &hold).await;
+        world.receiver.script([Rule::once(Fault::ProcessedThenDropped)]).unwrap();
+        world.orders(1, |_| "held".into()).await;
+        let relay = world.relay(&hold).await;
+        world.until(&[("uncertain", 1)]).await;
+        world.orders(WAITING + 1, |_| "held".into()).await;
+        let fetches = world.store.fetches("hook");
+        world.store.fetched("hook", fetches + 100).await;
+        let read = i64::try_from(world.store.read()).unwrap();
+        assert!(read <= 2 * WAITING, "{read} were read");
+        world.base.execute("update aftercommit.settled set state = 'dead', reason = 'refused' where state = 'uncertain'").await;
+        world.until(&[("dead", 1), ("delivered", WAITING)]).await;
+        world.finish([relay]).await;
+    }
+
     async fn large_rows_pass_through_little_memory(backend: Backend) {
         const ROWS: i64 = 40;
         let world = World::with(backend, SWIFT).await;

@@ -81,6 +81,36 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn while_it_is_open_no_more_is_read_than_is_held(backend: Backend) {
+        let hour = with_breaker("min_requests = 5\nopen_for = \"1h\"");
+        let world = World::with(backend, &hour).await;
+        world.receiver.script([Rule::always(Fault::Fail { status: 502 })]).unwrap();
+        world.orders(5, |number| format!("order-{number}")).await;
+        let relay = world.relay_that_holds(40, &hour).await;
+        world.until_number(OPEN, 1).await;
+        world.until_number("select count(*) from aftercommit.dispatch", 0).await;
+        let read = world.store.read();
+        world.orders(400, |number| format!("order-{number}")).await;
+        let fetches = world.store.fetches("hook");
+        world.store.fetched("hook", fetches + 20).await;
+        let read = world.store.read() - read;
+        assert!(read <= 2 * 40, "{read} were read, and nothing was sent");
+        world.finish([relay]).await;
+    }
+
+    async fn a_probe_is_not_put_on_record_before_the_rate_lets_it_go(backend: Backend) {
+        let hourly = format!("rate = \"1/h\"\n{}", with_breaker("min_requests = 1\nopen_for = \"1ms\""));
+        let world = World::with(backend, &hourly).await;
+        world.receiver.script([Rule::always(Fault::Fail { status: 502 })]).unwrap();
+        world.orders(10, |number| format!("order-{number}")).await;
+        let relay = world.relay(&hourly).await;
+        world.until_number(OPEN, 1).await;
+        let fetches = world.store.fetches("hook");
+        world.store.fetched("hook", fetches + 3).await;
+        assert_eq!(world.store.begun(), 1);
+        world.finish([relay]).await;
+    }
+
     async fn a_poison_row_does_not_keep_it_open(backend: Backend) {
         let touchy = with_breaker("min_requests = 1\nfailing_share = 0.01\nopen_for = \"30ms\"").replace("[destinations.hook.retry]", "[destinations.hook.retry]\nmax_attempts = 1000000");
         let world = World::with(backend, &touchy).await;

@@ -73,6 +73,32 @@ async fn a_version_that_commits_late_is_never_sent_after_the_next_one() {
     world.finish([relay]).await;
 }
 
+/// Of two that came into sight below the cursor, the next version shows the newer one only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_that_commit_late_are_sent_in_their_order() {
+    let world = World::with(Backend::Postgres, SWIFT).await;
+    let mut late = open_with(
+        &world,
+        r#"('orders', 'o', 'event', '{"v":1}'), ('orders', 'o', 'event', '{"v":2}')"#,
+    )
+    .await;
+    let relay = world.relay(SWIFT).await;
+    world.orders(1, |_| "passes-by".into()).await;
+    world.until(&[("delivered", 1)]).await;
+    world.store.blind_sweeps();
+    sqlx::raw_sql("commit").execute(&mut late).await.unwrap();
+    world
+        .base
+        .execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('orders', 'o', 'event', '{\"v\":3}')")
+        .await;
+    let fetches = world.store.fetches("hook");
+    world.store.fetched("hook", fetches + 10).await;
+    world.store.see_sweeps();
+    world.until(&[("delivered", 4)]).await;
+    assert_eq!(world.effects()[1..], [r#"{"v":1}"#, r#"{"v":2}"#, r#"{"v":3}"#]);
+    world.finish([relay]).await;
+}
+
 /// A pipeline's transaction that has inserted a row and is still open.
 async fn open_with(world: &World, row: &str) -> PgConnection {
     let mut connection = PgConnection::connect(&world.base.url).await.unwrap();

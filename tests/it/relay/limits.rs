@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aftercommit::clock::Clock as _;
 use aftercommit::mock::receiver::{Fault, Rule};
 
 use super::world::{Backend, SWIFT, World, on_both};
@@ -140,6 +141,22 @@ on_both! {
         assert!(took >= Duration::from_millis(300), "{took:?}");
         let first_ten = requests[..10].iter().filter(|request| request.path() == "/other").count();
         assert!((3..=7).contains(&first_ten), "they take turns: {first_ten} of ten");
+        world.finish([relay]).await;
+    }
+
+    async fn a_relay_that_has_to_wait_looks_as_seldom_as_one_that_has_nothing_to_do(backend: Backend) {
+        let hourly = "rate = \"1/h\"\n".to_owned() + SWIFT;
+        let world = World::with(backend, &hourly).await;
+        world.orders(20, |number| format!("order-{number}")).await;
+        let relay = world.relay_with(&hourly, |relay| {
+            relay.heartbeat = Duration::from_secs(1);
+            relay.poll_idle = Duration::from_secs(1);
+        }).await;
+        world.until(&[("delivered", 1), ("pending", 19)]).await;
+        let (fetches, started) = (world.store.fetches("hook"), world.clock.monotonic());
+        world.store.fetched("hook", fetches + 20).await;
+        let took = world.clock.monotonic().saturating_sub(started);
+        assert!(took >= Duration::from_secs(2), "{took:?}");
         world.finish([relay]).await;
     }
 

@@ -36,6 +36,18 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_cancel_takes_effect_though_the_destination_is_paused(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let pause = "insert into aftercommit.destination_state (destination, paused_at) values ('hook', now())";
+        world.base.execute(pause).await;
+        let relay = world.relay(SWIFT).await;
+        world.store.pause_seen().await;
+        world.orders(3, |_| "o-1".into()).await;
+        world.base.execute("update aftercommit.owed set cancel_at = now() where outbox_id > 1").await;
+        world.until(&[("cancelled", 2), ("pending", 1)]).await;
+        world.finish([relay]).await;
+    }
+
     async fn a_cancel_of_what_is_in_flight_gives_way_to_a_success(backend: Backend) {
         let world = World::with(backend, PATIENT).await;
         world.receiver.hold();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record, Recorded,
-    RelayId, Shard, Store, StoreError, Uncertain,
+    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record,
+    Recorded, RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -52,13 +52,17 @@ struct Payloads {
     held: Vec<Weak<str>>,
     /// The most bytes that were held at once.
     most: usize,
+    /// How many were handed out, ever.
+    count: usize,
 }
 
 impl Payloads {
     fn hand_out<'o>(&mut self, owed: impl IntoIterator<Item = &'o Owed>) {
         self.held.retain(|payload| payload.strong_count() > 0);
+        let before = self.held.len();
         self.held
             .extend(owed.into_iter().map(|owed| Arc::downgrade(&owed.row.payload)));
+        self.count += self.held.len() - before;
         let bytes = self
             .held
             .iter()
@@ -154,6 +158,11 @@ impl Watched {
     /// The most bytes of payload that were held at once.
     pub(super) fn most_bytes(&self) -> usize {
         self.payloads.lock().unwrap().most
+    }
+
+    /// How many deliveries were read with their payload, those that were read again included.
+    pub(super) fn read(&self) -> usize {
+        self.payloads.lock().unwrap().count
     }
 
     /// Waits until so many heartbeats have failed.
@@ -298,8 +307,13 @@ impl Store for Watched {
         ids
     }
 
-    async fn behind(&self, shard: &Shard, ids: &[i64], from: i64) -> Result<HashMap<i64, i64>, StoreError> {
-        self.inner.behind(shard, ids, from).await
+    async fn behind(
+        &self,
+        shard: &Shard,
+        ids: &[i64],
+        floor: Option<i64>,
+    ) -> Result<HashMap<i64, i64>, StoreError> {
+        self.inner.behind(shard, ids, floor).await
     }
 
     async fn owed_of_row(
@@ -351,7 +365,7 @@ impl Store for Watched {
         self.inner.renderings().await
     }
 
-    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<i64>, StoreError> {
+    async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError> {
         self.inner.cancel_requests(shard).await
     }
 

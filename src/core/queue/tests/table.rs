@@ -214,7 +214,7 @@ impl World {
     fn offer(&mut self, id: i64, behind: Option<i64>, left_out: &mut HashSet<u64>) {
         let one = self.owed[&id];
         if self.order != OrderMode::Independent && left_out.contains(&one.key) {
-            self.queue.leave_out(id);
+            self.queue.leave_out_of(&row(one.key), id);
             return;
         }
         let offered = self.queue.offer(Item {
@@ -236,7 +236,7 @@ impl World {
         let floor = self.queue.floor();
         let owed: Vec<_> = (ids.into_iter())
             .filter(|id| self.owed.contains_key(id))
-            .map(|id| (id, self.behind(id, floor)))
+            .map(|id| (id, self.behind(id, floor).or_else(|| self.just_before(id))))
             .collect();
         let mut left_out = HashSet::new();
         for (id, behind) in owed {
@@ -281,7 +281,7 @@ impl World {
         let crowded = self.queue.floor().is_some() && !self.queue.has_plenty();
         for id in &ids {
             if self.queue.knows(*id) {
-            } else if crowded && self.owed[id].due > self.now {
+            } else if self.queue.is_blocked(*id) || crowded && self.owed[id].due > self.now {
                 self.queue.leave_out(*id);
             } else if self.strays.len() < self.queue.room() {
                 self.strays.insert(*id);
