@@ -22,6 +22,7 @@ struct Described {
     fields: Vec<Field>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "as Salesforce describes a field")]
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Field {
@@ -180,5 +181,85 @@ fn without_session(trouble: Trouble) -> Finding {
     match trouble {
         Trouble::Refused(why) => Finding::refused(why),
         Trouble::Unreachable(why) | Trouble::Throttled(why) => Finding::unclear(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::destination::Rendering;
+    use crate::destination::preflight::Grade;
+
+    fn rendering(external_id: &str, field: &str) -> SalesforceRendering {
+        let recorded = json!({
+            "api_version": "62.0", "call_options": null, "duplicate_rule": null, "external_id": external_id, "id_from": null,
+            "mapping": { "fields": { field: { "source": { "path": ["a"] } } }, "null_policy": "clear" },
+            "object": "Account", "send_key": true, "update_only": false, "v": 1,
+        });
+        SalesforceRendering::parse(&Rendering(recorded.to_string())).unwrap()
+    }
+
+    fn field(name: &str, [is_key, unique, createable, updateable]: [bool; 4]) -> Value {
+        json!({
+            "name": name, "relationshipName": (name == "ParentId").then_some("Parent"), "externalId": is_key,
+            "unique": unique, "createable": createable, "updateable": updateable,
+        })
+    }
+
+    fn answer(status: u16) -> Answer {
+        let body = json!({ "createable": true, "updateable": true, "fields": [
+            field("Ext__c", [true, true, true, true]),
+            field("Loose__c", [true, false, true, true]),
+            field("Name", [false, false, true, true]),
+            field("ParentId", [false, false, true, false]),
+            field("Formula__c", [false, false, false, false]),
+        ] });
+        Answer {
+            status,
+            headers: reqwest::header::HeaderMap::new(),
+            excerpt: None,
+            body: body.to_string().into_bytes(),
+            trouble: None,
+        }
+    }
+
+    /// The grades of the external id and of the field.
+    fn grades(external_id: &str, field: &str) -> [Grade; 2] {
+        let findings = about(&answer(200), &rendering(external_id, field));
+        [findings[1].grade, findings[2].grade]
+    }
+
+    #[test]
+    fn an_external_id_must_be_one_and_be_unique() {
+        assert_eq!(grades("ext__c", "Name"), [Grade::Good, Grade::Good]);
+        for refused in ["Loose__c", "Name", "Missing__c"] {
+            assert_eq!(grades(refused, "Name")[0], Grade::Refused, "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_field_must_be_there_and_take_values() {
+        for (field, grade) in [
+            ("Parent.Ext__c", Grade::Unclear),
+            ("Formula__c", Grade::Refused),
+            ("Missing__c", Grade::Refused),
+            ("Owner__r.Ext__c", Grade::Refused),
+        ] {
+            assert_eq!(grades("Ext__c", field)[1], grade, "{field}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_described_keeps_no_row_back_but_for_an_object_that_is_not_there() {
+        assert_eq!(
+            about(&answer(404), &rendering("Ext__c", "Name"))[0].grade,
+            Grade::Refused
+        );
+        assert_eq!(
+            about(&answer(500), &rendering("Ext__c", "Name"))[0].grade,
+            Grade::Unclear
+        );
     }
 }
