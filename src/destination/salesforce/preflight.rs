@@ -23,7 +23,6 @@ struct Described {
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "as Salesforce describes a field")]
-#[expect(clippy::struct_excessive_bools, reason = "as the API describes a field")]
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Field {
