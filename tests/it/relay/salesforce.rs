@@ -181,7 +181,7 @@ on_both! {
 
     async fn a_commit_whose_answer_is_lost_leaves_one_record_after_two_attempts(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("drop@path=/services/data");
+        org.arm("drop:once@path=/services/data");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until(&[("delivered", 1)]).await;
@@ -264,7 +264,7 @@ on_both! {
 
     async fn a_page_for_people_is_a_reason_to_try_again(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("maintenance");
+        org.arm("maintenance:once");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until(&[("delivered", 1)]).await;
