@@ -312,7 +312,7 @@ on_both! {
     }
 
     async fn the_reserve_of_daily_calls_is_left_to_others(backend: Backend) {
-        let org = Org::with(backend, "daily_limit_reserve = 0.5\nbatch_size = 1\nbatch_wait = \"0ms\"\nconcurrency = 1", |options| {
+        let org = Org::with(backend, "daily_limit_reserve = 0.5\nbatch_size = 1\nconcurrency = 1", |options| {
             options.daily_limit = 10;
         }).await;
         org.commit_many(9).await;
