@@ -47,6 +47,9 @@ const LOCKED_WAIT: Duration = Duration::from_secs(2);
 /// What `TEN_SECONDLY_ROLLING` needs to forget.
 const TEN_SECONDS: Duration = Duration::from_secs(10);
 
+/// How HubSpot begins to say that it does not know an object type.
+const NO_SUCH_TYPE: &str = "Unable to infer object type";
+
 /// What `SECONDLY` needs to forget.
 const ONE_SECOND: Duration = Duration::from_secs(1);
 
@@ -80,10 +83,8 @@ pub(super) fn refused(
             words: None,
         },
         (403, Some(problem)) => pause(scopes(problem)),
-        (404, Some(_)) => pause(format!(
-            "{}: there is no such object type, or the token may not see it; check `object`, then resume",
-            described(code, problem)
-        )),
+        (400, Some(problem)) if problem.message.starts_with(NO_SUCH_TYPE) => pause(no_such_type(code)),
+        (404, Some(_)) => pause(no_such_type(code)),
         (400, Some(problem)) if is_id_property_refused(problem) => pause(
             "HTTP 400: values of the property in `id_property` need not be unique, so no record can be found by it; \
              name a property that has unique values, then resume"
@@ -150,6 +151,12 @@ fn limit_wait(problem: Option<&Problem>, now: Timestamp) -> Option<Duration> {
 fn until_next_look(now: Timestamp) -> Duration {
     let into = now.as_seconds().rem_euclid(1_800);
     DAILY_LOOK.saturating_sub(Duration::from_secs(into.unsigned_abs()))
+}
+
+fn no_such_type(code: u16) -> String {
+    format!(
+        "HTTP {code}: HubSpot has no such object type, or the token may not see it; check `object`, then resume"
+    )
 }
 
 /// HubSpot has no code for it, only this sentence.

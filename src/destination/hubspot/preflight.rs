@@ -107,6 +107,7 @@ async fn look_with(
     let empty = request::upsert(&[], rendering.id_property());
     let empty = request::request(&portal.url, object, Call::Upsert, empty, token.header());
     findings.push(match portal.client.send(empty).await.result {
+        Ok(answer) if answer.status == 401 => return None,
         Ok(answer) => about_scope(&answer, object, now),
         Err(failure) => unreachable(failure),
     });
@@ -120,7 +121,8 @@ pub(super) fn about_properties(
     now: Timestamp,
 ) -> Vec<Finding> {
     let object = rendering.object();
-    if answer.status == 404 {
+    // 404 as documented, 400 "Unable to infer object type" as seen: a path is all that this request has.
+    if let 400 | 404 = answer.status {
         return vec![Finding::refused(format!(
             "the portal has no object type `{object}`, or the token may not see it; set object to its name or type id"
         ))];

@@ -12,6 +12,7 @@
 mod classify;
 mod login;
 mod plan;
+mod preflight;
 mod reading;
 mod record;
 mod rendering;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use super::answer::BodyCaps;
 use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::failure::Failure;
+use super::preflight::Finding;
 use super::resolver::{Lookup, SystemLookup};
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
@@ -36,6 +38,7 @@ use crate::config::SalesforceConfig;
 use crate::core::key::IdempotencyKey;
 use crate::core::outcome::{Outcome, Report};
 use crate::core::target::TargetRule;
+use crate::core::time::Timestamp;
 use classify::{Judgement, Met, judged};
 use login::{BadPrivateKey, Login};
 use plan::{Call, Plan};
@@ -199,6 +202,10 @@ impl Destination for Salesforce {
             org: Arc::clone(&self.org),
             rendering: SalesforceRendering::parse(rendering)?,
         }))
+    }
+
+    async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
+        preflight::look(&self.org, &self.rendering, now).await
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

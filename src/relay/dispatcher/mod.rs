@@ -301,8 +301,10 @@ impl Dispatcher {
         if !Arc::ptr_eq(active, &self.active.borrow()) {
             return;
         }
+        if !Arc::ptr_eq(&self.renderings.shared(), &renderings.shared()) {
+            self.preflight = Preflight::Due;
+        }
         self.renderings = renderings;
-        self.preflight = Preflight::Due;
         // What was made ready under the old rendering is not on the wire: it must not go on record under the new one.
         self.give_back(self.clock.now(self.context.clock.monotonic()));
     }

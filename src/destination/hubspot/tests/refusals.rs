@@ -77,7 +77,9 @@ fn what_is_wrong_for_every_row_pauses_the_destination_with_a_way_out() {
     let scopes = r#"{"status":"error","message":"This app hasn't been granted all required scopes","correlationId":"c","errors":[{"message":"One or more of the following scopes are required.","context":{"requiredGranularScopes":["crm.objects.contacts.write"]}}],"category":"MISSING_SCOPES"}"#;
     assert_pauses(&answer(403, scopes), "crm.objects.contacts.write");
     let unknown = r#"{"status":"error","message":"Unable to infer object type from: thing","category":"OBJECT_NOT_FOUND"}"#;
-    assert_pauses(&answer(404, unknown), "object");
+    for status in [400, 404] {
+        assert_pauses(&answer(status, unknown), "object");
+    }
 }
 
 #[test]
