@@ -101,11 +101,12 @@ impl Org {
         self.world.base.execute(&format!("{insert} {rows}")).await;
     }
 
-    /// The requests so far, `METHOD path`, with their statuses.
+    /// The requests so far but for the look at the object, `METHOD path`, with their statuses.
     fn requests(&self) -> Vec<(String, Option<u16>)> {
         self.mock.with(|_, _, journal| {
             let entries = journal.entries();
             entries
+                .filter(|entry| !entry.target.ends_with("/describe"))
                 .map(|entry| (format!("{} {}", entry.method, entry.target), entry.status))
                 .collect()
         })
@@ -181,7 +182,7 @@ on_both! {
 
     async fn a_commit_whose_answer_is_lost_leaves_one_record_after_two_attempts(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("drop:once@path=/services/data");
+        org.arm("drop:once@method=PATCH");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until(&[("delivered", 1)]).await;
@@ -230,7 +231,7 @@ on_both! {
 
     async fn a_new_token_that_is_refused_too_pauses_the_destination(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("invalid-session:2");
+        org.arm("invalid-session:2@method=PATCH");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until_number(PAUSED, 1).await;
@@ -264,7 +265,7 @@ on_both! {
 
     async fn a_page_for_people_is_a_reason_to_try_again(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("maintenance:once");
+        org.arm("maintenance:once@method=PATCH");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until(&[("delivered", 1)]).await;
@@ -318,7 +319,18 @@ on_both! {
         org.commit_many(9).await;
         let relay = org.relay().await;
         org.world.until_number("select count(*) from aftercommit.attempt where detail like '%daily_limit_reserve%'", 1).await;
-        assert_eq!(org.count("/services/data/"), 6);
+        assert_eq!(org.count("/services/data/"), 5, "and one call looked at the object");
+        org.finish(relay).await;
+    }
+
+    async fn an_external_id_that_is_not_unique_pauses_before_the_first_row(backend: Backend) {
+        let org = Org::new(backend).await;
+        org.commit_many(2).await;
+        let relay = org.world.relay(&org.config.replace("external_id = \"Ext__c\"", "external_id = \"Phone\"").replace("Phone = \"phone\"", "")).await;
+        org.world.until_number(PAUSED, 1).await;
+        let reason = org.world.base.text("select pause_reason from aftercommit.destination_state").await.unwrap();
+        assert!(reason.starts_with("preflight: `Account`.`Phone`, which external_id names, is no External ID"), "{reason}");
+        assert_eq!(org.count("/services/data/"), 0);
         org.finish(relay).await;
     }
 }
