@@ -11,6 +11,7 @@ mod faults;
 mod late;
 mod limits;
 mod ownership;
+mod payloads;
 mod promises;
 mod sharing;
 mod silence;
