@@ -6,6 +6,7 @@
 mod act;
 mod apply;
 mod cancel;
+mod check;
 mod config;
 mod database;
 mod demo;
@@ -71,6 +72,11 @@ enum Verb {
         after_help = "Examples:\n  aftercommit apply\n  aftercommit apply --backfill customers:crm newest"
     )]
     Apply(apply::Apply),
+
+    /// Look at receivers before a row is sent: fields, unique ids, access
+    #[command(after_help = "Nothing is written. Fails if rows would be refused.\n\n\
+                            Examples:\n  aftercommit check\n  aftercommit check crm --json")]
+    Check(check::Check),
 
     /// Deliver what is committed, until the process is asked to end
     #[command(
@@ -173,6 +179,7 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Init(verb) => init::run(&verb, settings),
         Verb::Migrate(verb) => migrate::run(&verb, settings).await,
         Verb::Apply(verb) => apply::run(&verb, settings).await,
+        Verb::Check(verb) => check::run(&verb, settings).await,
         Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,

@@ -2,6 +2,10 @@
 //!
 //! Parsed and checked values only; how they are written in TOML stands in the reader beside this file.
 
+pub mod crm;
+pub mod hubspot;
+pub mod salesforce;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -16,6 +20,9 @@ use crate::core::policy::Policy;
 
 use super::secret::{origin, same_secret};
 pub use crate::core::queue::OrderMode;
+pub use crm::{CrmConfig, TransportConfig};
+pub use hubspot::HubspotConfig;
+pub use salesforce::SalesforceConfig;
 
 /// `[destinations.NAME]`
 #[derive(Debug, Clone)]
@@ -48,15 +55,13 @@ impl DestinationConfig {
             policy,
             receiver,
         } = self;
-        let (ReceiverConfig::Webhook(webhook), ReceiverConfig::Webhook(other_webhook)) =
-            (receiver, &other.receiver);
         *topics != other.topics
             || *order != other.order
             || *concurrency != other.concurrency
             || *shards != other.shards
             || *limits != other.limits
             || *policy != other.policy
-            || webhook.differs(other_webhook)
+            || receiver.differs(&other.receiver)
     }
 }
 
@@ -89,6 +94,10 @@ pub struct HostConfig {
 pub enum ReceiverConfig {
     /// `type = "webhook"`
     Webhook(Box<WebhookConfig>),
+    /// `type = "salesforce"`
+    Salesforce(Box<SalesforceConfig>),
+    /// `type = "hubspot"`
+    Hubspot(Box<HubspotConfig>),
 }
 
 /// `type = "webhook"`
@@ -127,8 +136,21 @@ pub struct WebhookConfig {
 impl ReceiverConfig {
     /// The host that requests go to, as its URL has it.
     pub fn host(&self) -> &str {
-        let Self::Webhook(webhook) = self;
-        webhook.url.host_str().unwrap_or_default()
+        let url = match self {
+            Self::Webhook(webhook) => &webhook.url,
+            Self::Salesforce(salesforce) => &salesforce.crm.url,
+            Self::Hubspot(hubspot) => &hubspot.crm.url,
+        };
+        url.host_str().unwrap_or_default()
+    }
+
+    fn differs(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Webhook(one), Self::Webhook(other)) => one.differs(other),
+            (Self::Salesforce(one), Self::Salesforce(other)) => one.differs(other),
+            (Self::Hubspot(one), Self::Hubspot(other)) => one.differs(other),
+            _ => true,
+        }
     }
 }
 

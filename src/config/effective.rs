@@ -2,6 +2,8 @@
 //!
 //! For people to read and for logs. A URL shows scheme and host, a secret shows that it is there.
 
+mod crm;
+
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -138,10 +140,15 @@ impl DestinationConfig {
             receiver,
         } = self;
         let name = segment(name);
-        let ReceiverConfig::Webhook(webhook) = receiver;
+        let kind = match receiver {
+            ReceiverConfig::Webhook(_) => "webhook",
+            ReceiverConfig::Salesforce(_) => "salesforce",
+            ReceiverConfig::Hubspot(_) => "hubspot",
+        };
         writeln!(
             f,
-            "\n[destinations.{name}]\ntype = \"webhook\"\ntopics = {}",
+            "\n[destinations.{name}]\ntype = {}\ntopics = {}",
+            text(kind),
             text(topics)
         )?;
         if let Some(order) = order {
@@ -151,7 +158,11 @@ impl DestinationConfig {
         writeln!(f, "uncertain_policy = {}", text(policy.uncertain))?;
         writeln!(f, "idempotency_window = {}", span(policy.idempotency_window))?;
         limits.write(f)?;
-        webhook.write(f)?;
+        match receiver {
+            ReceiverConfig::Webhook(webhook) => webhook.write(f)?,
+            ReceiverConfig::Salesforce(salesforce) => salesforce.write(f)?,
+            ReceiverConfig::Hubspot(hubspot) => hubspot.write(f)?,
+        }
         limits.write_breaker(&name, f)?;
         let retry = &policy.retry;
         writeln!(f, "\n[destinations.{name}.retry]\nfirst = {}", span(retry.first))?;
@@ -168,7 +179,11 @@ impl DestinationConfig {
             span(retry.max_age)
         )?;
         writeln!(f, "max_retry_after = {}", span(retry.max_retry_after))?;
-        webhook.write_tables(&name, f)
+        match receiver {
+            ReceiverConfig::Webhook(webhook) => webhook.write_tables(&name, f),
+            ReceiverConfig::Salesforce(salesforce) => salesforce.crm.write_fields(&name, f),
+            ReceiverConfig::Hubspot(hubspot) => hubspot.crm.write_fields(&name, f),
+        }
     }
 }
 

@@ -33,7 +33,8 @@ use toml::de::DeTable;
 
 use crate::core::row::TopicKind;
 pub use destination::{
-    DestinationConfig, HostConfig, LimitsConfig, OrderMode, ReceiverConfig, WebhookConfig,
+    CrmConfig, DestinationConfig, HostConfig, HubspotConfig, LimitsConfig, OrderMode, ReceiverConfig,
+    SalesforceConfig, TransportConfig, WebhookConfig,
 };
 pub use fault::{ConfigFaults, Fault};
 pub use sources::{Sources, System};

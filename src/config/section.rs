@@ -16,7 +16,8 @@ pub(super) struct Section<'a> {
     path: String,
     line: Option<usize>,
     given: Option<&'a DeTable<'a>>,
-    documented: Option<&'a DeTable<'a>>,
+    /// Where its defaults stand; what an earlier one documents goes before a later one.
+    documented: Vec<&'a DeTable<'a>>,
     known: Vec<&'static str>,
 }
 
@@ -32,7 +33,7 @@ impl<'a> Section<'a> {
             path: String::new(),
             line: None,
             given: Some(given),
-            documented: Some(documented),
+            documented: vec![documented],
             known: vec![],
         }
     }
@@ -87,9 +88,8 @@ impl<'a> Section<'a> {
     /// The table `key` within this one; what it does not say has its default.
     pub(super) fn section<T>(&mut self, key: &'static str, read: impl FnOnce(&mut Self) -> T) -> T {
         let given = self.node(key).and_then(|node| node.table().ok());
-        let documented = self
-            .documented
-            .and_then(|table| table.get(key)?.get_ref().as_table());
+        let within = |table: &&'a DeTable<'a>| table.get(key)?.get_ref().as_table();
+        let documented = self.documented.iter().filter_map(within).collect();
         let section = Self {
             reading: self.reading,
             path: self.path_of(key),
@@ -101,7 +101,8 @@ impl<'a> Section<'a> {
         section.within(read)
     }
 
-    /// Every table within the table `key`, by its name. The defaults document one of them, as an example.
+    /// Every table within the table `key`, by its name. The defaults document one of them, as an example; and further
+    /// ones for another `type`, which say only what is different.
     pub(super) fn each<T>(
         &mut self,
         key: &'static str,
@@ -110,17 +111,7 @@ impl<'a> Section<'a> {
         let Some(node) = self.node(key) else {
             return Ok(BTreeMap::new());
         };
-        let documented = self.documented.and_then(|table| {
-            table
-                .get(key)?
-                .get_ref()
-                .as_table()?
-                .iter()
-                .next()?
-                .1
-                .get_ref()
-                .as_table()
-        });
+        let examples = self.examples(key);
         let names = node.table()?;
         let one = |(name, node): (&str, Node<'a>)| {
             let section = Self {
@@ -128,12 +119,22 @@ impl<'a> Section<'a> {
                 path: node.path.clone(),
                 line: self.line_in(names, name),
                 given: Some(node.table()?),
-                documented,
+                documented: alike(node.table()?, &examples),
                 known: vec![],
             };
             Ok((name.to_owned(), section.within(|section| read(name, section))?))
         };
         all(node.entries()?.into_iter().map(one)).map(BTreeMap::from_iter)
+    }
+
+    fn examples(&self, key: &str) -> Vec<&'a DeTable<'a>> {
+        let tables = self
+            .documented
+            .iter()
+            .filter_map(|table| table.get(key)?.get_ref().as_table());
+        let examples = tables.flat_map(|table| table.iter());
+        let examples = examples.filter_map(|(_, example)| example.get_ref().as_table());
+        examples.collect()
     }
 
     /// Puts on record what is wrong with `key`, or with its absence.
@@ -150,7 +151,7 @@ impl<'a> Section<'a> {
     /// The value that the configuration gives for `key`, which is known from now on.
     fn node(&mut self, key: &'static str) -> Option<Node<'a>> {
         self.known.push(key);
-        let documented = self.documented.is_some_and(|table| table.contains_key(key));
+        let documented = self.documented.iter().any(|table| table.contains_key(key));
         debug_assert!(
             documented,
             "{} is not documented in aftercommit.default.toml",
@@ -167,7 +168,8 @@ impl<'a> Section<'a> {
     }
 
     fn default(&self, key: &str) -> Option<Node<'a>> {
-        let value = self.documented?.get(key)?.get_ref();
+        let mut values = self.documented.iter().filter_map(|table| table.get(key));
+        let value = values.next()?.get_ref();
         Some(Node {
             reading: self.reading,
             path: self.path_of(key),
@@ -189,4 +191,19 @@ impl<'a> Section<'a> {
         let separator = if self.path.is_empty() { "" } else { "." };
         format!("{}{separator}{}", self.path, segment(key))
     }
+}
+
+/// The examples that stand behind a table: those of its `type`, then the first, which has whatever types share.
+fn alike<'a>(given: &DeTable<'a>, examples: &[&'a DeTable<'a>]) -> Vec<&'a DeTable<'a>> {
+    let type_of = |table: &DeTable<'a>| table.get("type")?.get_ref().as_str().map(str::to_owned);
+    let wanted = type_of(given);
+    let (first, others) = match examples.split_first() {
+        Some((first, others)) => (Some(*first), others),
+        None => (None, examples),
+    };
+    let own = others
+        .iter()
+        .copied()
+        .filter(|example| wanted.is_some() && type_of(example) == wanted);
+    own.chain(first).collect()
 }

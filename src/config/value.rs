@@ -49,6 +49,11 @@ pub(super) fn share(node: &Node<'_>) -> Read<f64> {
     fraction(node, "a number from 0.01 to 1", 0.01..=1.0)
 }
 
+/// A part of a whole, from nothing to all of it.
+pub(super) fn part(node: &Node<'_>) -> Read<f64> {
+    fraction(node, "a number from 0 to 1", 0.0..=1.0)
+}
+
 fn fraction(node: &Node<'_>, wanted: &str, range: RangeInclusive<f64>) -> Read<f64> {
     let number = match node.value {
         DeValue::Float(float) => float.as_str().parse().ok(),

@@ -10,6 +10,7 @@ pub mod header_rule;
 pub(crate) mod hex;
 pub mod key;
 pub mod limit;
+pub mod mapping;
 pub mod outcome;
 pub mod policy;
 pub mod queue;

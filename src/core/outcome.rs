@@ -45,9 +45,27 @@ pub enum Refusal {
     Stored,
     /// The receiver is gone for good (410) or wants no more: the destination pauses, the row waits.
     Gone,
+    /// The request was refused as a whole, and one of its other rows may be to blame: sent again at once, with half of
+    /// them. Never the outcome of a row that was sent alone.
+    Together,
+    /// The answer to a request of several rows says nothing of this one, or it could not be sent with the others: sent
+    /// again at once, alone. Never the outcome of a row that was sent alone.
+    Alone,
+    /// No request can be made of the row under this rendering; nothing was sent.
+    NotRenderable,
 }
 
 impl Outcome {
+    /// What it means for a row that was sent alone: there is nothing left to divide, so what was refused together is
+    /// refused for good.
+    #[must_use]
+    pub fn of_one_alone(self) -> Self {
+        match self {
+            Self::Refused(Refusal::Together | Refusal::Alone) => Self::Refused(Refusal::Final),
+            other => other,
+        }
+    }
+
     /// The word in SQL, API and metrics.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -15,6 +15,8 @@ pub struct BodyCaps {
     pub read: usize,
     /// Bytes that are kept at most.
     pub keep: usize,
+    /// Bytes that are handed on for a destination to read at most; 0 where the status alone decides.
+    pub parse: usize,
 }
 
 /// An answer whose status line and headers arrived whole.
@@ -26,6 +28,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The start of the body as text, see [`printable`]; none if it was empty.
     pub excerpt: Option<String>,
+    /// The body itself, as far as [`BodyCaps::parse`] wants it.
+    pub body: Vec<u8>,
     /// A sentence on what was wrong with the body, if anything was.
     pub trouble: Option<String>,
 }
@@ -37,11 +41,15 @@ impl Answer {
         let headers = std::mem::take(response.headers_mut());
         let mut kept = Vec::new();
         let trouble = read_body(response, caps, &mut kept).await;
-        let excerpt = (!kept.is_empty()).then(|| printable(&kept, caps.keep));
+        // Four bytes more than are shown, so that the cut falls behind a character and not into it.
+        let shown = &kept[..kept.len().min(caps.keep.saturating_add(4))];
+        let excerpt = (!shown.is_empty()).then(|| printable(shown, caps.keep));
+        kept.truncate(caps.parse);
         Self {
             status,
             headers,
             excerpt,
+            body: kept,
             trouble,
         }
     }
@@ -50,8 +58,7 @@ impl Answer {
 /// Fills `kept` and says what went wrong. Owns the response: returning before its end drops the connection.
 async fn read_body(mut response: reqwest::Response, caps: BodyCaps, kept: &mut Vec<u8>) -> Option<String> {
     let mut room = caps.read;
-    // A few bytes more than are shown, so that the cut falls behind a character and not into it.
-    let wanted = caps.keep.saturating_add(4);
+    let wanted = caps.keep.saturating_add(4).max(caps.parse);
     loop {
         let chunk = match response.chunk().await {
             Ok(Some(chunk)) => chunk,

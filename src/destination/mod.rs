@@ -6,7 +6,10 @@
 pub mod answer;
 pub mod client;
 pub mod failure;
+pub mod hubspot;
+pub mod preflight;
 pub mod resolver;
+pub mod salesforce;
 pub mod signing;
 pub mod status;
 pub mod webhook;
@@ -15,6 +18,7 @@ use crate::core::key::IdempotencyKey;
 use crate::core::outcome::Report;
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
+use preflight::Finding;
 
 /// One delivery about to be sent: everything a request may depend on.
 #[derive(Debug, Clone)]
@@ -46,7 +50,7 @@ pub struct UnknownRendering {
 
 /// A configured receiver.
 ///
-/// Promises: a request goes out only from `deliver`; exactly one report per delivery comes back, in their order; a
+/// Promises: a request for a row goes out only from `deliver`; exactly one report per delivery comes back, in their order; a
 /// report is `Accepted` only on a positive answer for that row; no future outlives the request's deadline.
 #[async_trait::async_trait]
 pub trait Destination: Send + Sync {
@@ -58,6 +62,14 @@ pub trait Destination: Send + Sync {
 
     /// The same destination under a rendering that was recorded earlier.
     fn under(&self, rendering: &Rendering) -> Result<Box<dyn Destination>, UnknownRendering>;
+
+    /// Looks at the receiver before the first row is sent, and changes nothing there: what would refuse every row is found
+    /// here. `now` is the database's clock or the process's own; waits that the receiver asks for count from it. A webhook
+    /// has nothing to look at.
+    async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
+        let _ = now;
+        vec![]
+    }
 
     /// Sends one request for `batch` (1 to [`Destination::batch_limit`] deliveries) and reads its answer.
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report>;

@@ -46,7 +46,8 @@ pub fn describe(status: u16, headers: &HeaderMap) -> String {
     }
 }
 
-fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<std::time::Duration> {
+/// How long the receiver asks to wait, if it does.
+pub(super) fn asked_wait(headers: &HeaderMap, now: Timestamp) -> Option<std::time::Duration> {
     retry_after(
         headers
             .get_all(RETRY_AFTER)

@@ -151,6 +151,7 @@ fn guards(name: &str, config: &WebhookConfig) -> Guards {
         body: BodyCaps {
             read: bytes(config.max_response_bytes),
             keep: bytes(config.keep_response_bytes),
+            parse: 0,
         },
     }
 }

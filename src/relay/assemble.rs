@@ -11,7 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
-use crate::config::{Config, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::config::{Config, CrmConfig, DatabaseConfig, DestinationConfig, ReceiverConfig};
+use crate::destination::Destination;
+use crate::destination::client::ClientError;
+use crate::destination::hubspot::HubSpot;
+use crate::destination::salesforce::{Salesforce, SalesforceError};
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
 
@@ -22,7 +26,21 @@ pub struct AssembleError {
     /// The destination.
     pub name: String,
     /// What is wrong with it.
-    pub source: WebhookError,
+    pub source: UnusableDestination,
+}
+
+/// Why a destination cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableDestination {
+    /// A webhook.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    /// A Salesforce org.
+    #[error(transparent)]
+    Salesforce(#[from] SalesforceError),
+    /// A CRM: its URL, proxy or TLS.
+    #[error(transparent)]
+    Client(#[from] ClientError),
 }
 
 /// How much longer than a statement may run its answer is waited for.
@@ -108,23 +126,53 @@ fn active(
     hosts: &BTreeMap<String, Arc<Host>>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Active, AssembleError> {
-    let ReceiverConfig::Webhook(webhook) = &config.receiver;
-    let destination = Webhook::new(name, webhook, Arc::clone(clock)).map_err(|source| AssembleError {
+    let (destination, batch, timeout) = receiver(name, config, clock).map_err(|source| AssembleError {
         name: name.to_owned(),
         source,
     })?;
     Ok(Active {
-        destination: Arc::new(destination),
+        destination,
         policy: config.policy.clone(),
         order: config.order,
         concurrency: usize::try_from(config.concurrency).unwrap_or(usize::MAX),
         shards: config.shards,
         limits: config.limits.clone(),
-        // A webhook takes one delivery a request.
-        batch: Batch::SINGLE,
+        batch,
         host: hosts.get(config.receiver.host()).cloned(),
-        timeout: webhook.timeout,
+        timeout,
     })
+}
+
+/// What receives the deliveries, how they are gathered for it, and how long one request may take.
+fn receiver(
+    name: &str,
+    config: &DestinationConfig,
+    clock: &Arc<dyn Clock>,
+) -> Result<(Arc<dyn Destination>, Batch, Duration), UnusableDestination> {
+    match &config.receiver {
+        ReceiverConfig::Webhook(webhook) => {
+            let destination = Webhook::new(name, webhook, Arc::clone(clock))?;
+            // A webhook takes one delivery a request.
+            Ok((Arc::new(destination), Batch::SINGLE, webhook.timeout))
+        }
+        ReceiverConfig::Salesforce(salesforce) => {
+            let destination = Salesforce::new(name, salesforce, Arc::clone(clock))?;
+            let crm = &salesforce.crm;
+            Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
+        }
+        ReceiverConfig::Hubspot(hubspot) => {
+            let destination = HubSpot::new(name, hubspot, Arc::clone(clock))?;
+            let crm = &hubspot.crm;
+            Ok((Arc::new(destination), batch(crm), crm.transport.timeout))
+        }
+    }
+}
+
+fn batch(crm: &CrmConfig) -> Batch {
+    Batch {
+        size: usize::try_from(crm.batch_size).unwrap_or(usize::MAX),
+        wait: crm.batch_wait,
+    }
 }
 
 /// What every part of a new relay shares. Its jitter follows from its id.

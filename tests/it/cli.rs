@@ -1,5 +1,6 @@
 //! The command, as a person or a script uses it: the real program, its output, its exit codes.
 
+mod check;
 mod command;
 mod daemon;
 mod demo;

@@ -3,16 +3,19 @@
 //! Each promise of ARCHITECTURE.md, section 1, is a test in `promises`; the other files hold what goes wrong.
 
 mod batches;
+mod bisecting;
 mod bounded;
 mod breaker;
 mod decisions;
 mod fairness;
 mod faults;
+mod hubspot;
 mod late;
 mod limits;
 mod ownership;
 mod payloads;
 mod promises;
+mod salesforce;
 mod sharing;
 mod silence;
 mod steering;

@@ -9,13 +9,15 @@ use super::super::section::Section;
 use super::super::units::duration_text;
 use super::super::value::{DECADE, MOMENT, duration, factor, number, word};
 use super::super::{DestinationConfig, ReceiverConfig};
-use super::{DatabaseKind, Surroundings, limits, topic_name, webhook};
+use super::{DatabaseKind, Surroundings, hubspot, limits, salesforce, topic_name, webhook};
 
 /// What a destination can be.
 #[derive(Clone, Copy, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum DestinationType {
     Webhook,
+    Salesforce,
+    Hubspot,
 }
 
 /// Reads the destination `name`.
@@ -38,11 +40,7 @@ pub(super) fn destination(
     }
     let limits = limits::limits(section);
     let policy = policy(section);
-    // A destination of no known type is most likely a misspelt webhook: its other faults are worth knowing.
-    let receiver = webhook::webhook(name, section, surroundings);
-    let receiver = match kind? {
-        DestinationType::Webhook => ReceiverConfig::Webhook(Box::new(receiver?)),
-    };
+    let receiver = receiver(kind, name, section, surroundings);
     Ok(DestinationConfig {
         topics: topics?,
         order: order?,
@@ -50,8 +48,31 @@ pub(super) fn destination(
         shards: shards?,
         limits: limits?,
         policy: policy?,
-        receiver,
+        receiver: receiver?,
     })
+}
+
+fn receiver(
+    kind: Read<DestinationType>,
+    name: &str,
+    section: &mut Section<'_>,
+    surroundings: Surroundings,
+) -> Read<ReceiverConfig> {
+    match kind {
+        Ok(DestinationType::Salesforce) => {
+            let salesforce = salesforce::salesforce(name, section, surroundings)?;
+            Ok(ReceiverConfig::Salesforce(Box::new(salesforce)))
+        }
+        Ok(DestinationType::Hubspot) => {
+            let hubspot = hubspot::hubspot(name, section, surroundings)?;
+            Ok(ReceiverConfig::Hubspot(Box::new(hubspot)))
+        }
+        // A destination of no known type is most likely a misspelt webhook: its other faults are worth knowing.
+        Ok(DestinationType::Webhook) | Err(_) => {
+            let webhook = webhook::webhook(name, section, surroundings);
+            kind.and(Ok(ReceiverConfig::Webhook(Box::new(webhook?))))
+        }
+    }
 }
 
 fn check_name(name: &str, section: &Section<'_>) {

@@ -2,8 +2,13 @@
 //!
 //! A value that is wrong does not end the reading: it is on record, and the checks that need it are skipped.
 
+mod crm;
 mod destination;
+mod fields;
+mod hubspot;
 mod limits;
+mod salesforce;
+mod transport;
 mod webhook;
 
 use std::env::VarError;

@@ -1,9 +1,11 @@
 //! What the reader takes, what it refuses and in which words.
 
 mod changes;
+mod crm;
 mod defaults;
 mod faults;
 mod fits;
+mod hubspot;
 mod limits;
 mod secrets;
 

@@ -22,7 +22,9 @@ fn a_secret_is_text_a_variable_or_a_file_without_its_last_newline() {
     let config = world.read(&destination(
         "[destinations.crm.headers]\nx-a = \"as text\"\nx-b = { env = \"CRM_TOKEN\" }\nx-c = { file = \"secrets/erp\" }",
     ));
-    let ReceiverConfig::Webhook(webhook) = &config.destinations["crm"].receiver;
+    let ReceiverConfig::Webhook(webhook) = &config.destinations["crm"].receiver else {
+        panic!("no webhook")
+    };
     let headers: Vec<_> = webhook
         .headers
         .iter()

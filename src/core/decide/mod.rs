@@ -56,7 +56,7 @@ pub enum Transition {
 pub enum Counts {
     /// It does.
     Yes,
-    /// The receiver only asked to wait, so it does not.
+    /// The receiver only asked to wait, or its answer was about the request and not about the row: it does not.
     Excused,
 }
 
@@ -79,6 +79,9 @@ pub struct Decision {
     /// For its destination.
     pub hold: Hold,
 }
+
+/// How long a row waits that is to be sent again at once: the shortest wait that lies in the future.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// How long a row or a destination waits when it is asked to, but not for how long.
 const UNNAMED_WAIT: Duration = Duration::from_secs(1);
@@ -141,6 +144,7 @@ fn after_failure(
     match outcome {
         Outcome::Refused(Refusal::Final) => return Transition::End(Reason::Refused),
         Outcome::Refused(Refusal::Stored) => return Transition::End(Reason::StoredFailure),
+        Outcome::Refused(Refusal::NotRenderable) => return Transition::End(Reason::NotRenderable),
         Outcome::Unknown if policy.uncertain == UncertainPolicy::Hold => {
             return Transition::End(Reason::OutcomeUnknown);
         }
@@ -150,7 +154,9 @@ fn after_failure(
         return Transition::End(Reason::AgeExhausted);
     }
     let counts = match outcome {
-        Outcome::Throttled { .. } | Outcome::Refused(Refusal::Gone) => Counts::Excused,
+        Outcome::Throttled { .. } | Outcome::Refused(Refusal::Gone | Refusal::Together | Refusal::Alone) => {
+            Counts::Excused
+        }
         _ => Counts::Yes,
     };
     let counted = standing.attempts.saturating_sub(standing.excused);
@@ -159,6 +165,7 @@ fn after_failure(
     }
     let after = match outcome {
         Outcome::Throttled { retry_after, .. } => wait(*retry_after, standing, policy, jitter),
+        Outcome::Refused(Refusal::Together | Refusal::Alone) => AT_ONCE,
         _ => retry.delay(counted, jitter),
     };
     match may_send(standing.unknown_since, now.plus(after), policy) {

@@ -31,7 +31,10 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
         Just(Refusal::Retryable),
         Just(Refusal::Final),
         Just(Refusal::Stored),
-        Just(Refusal::Gone)
+        Just(Refusal::Gone),
+        Just(Refusal::Together),
+        Just(Refusal::Alone),
+        Just(Refusal::NotRenderable)
     ];
     let throttled = (
         prop_oneof![Just(Scope::Row), Just(Scope::Destination)],
@@ -211,6 +214,24 @@ fn a_receiver_that_is_gone_pauses_the_destination_and_costs_no_attempt() {
             ..
         }
     ));
+}
+
+#[test]
+fn a_row_that_was_only_refused_with_others_is_due_at_once_and_costs_no_attempt() {
+    for refusal in [Refusal::Together, Refusal::Alone] {
+        let decision = after(&Outcome::Refused(refusal), &standing(1_000));
+        let at_once = Transition::Retry {
+            after: Duration::from_millis(1),
+            counts: Counts::Excused,
+        };
+        assert_eq!((decision.transition, decision.hold), (at_once, Hold::None));
+    }
+}
+
+#[test]
+fn a_row_of_which_no_request_can_be_made_is_dead_and_the_reason_says_so() {
+    let transition = after(&Outcome::Refused(Refusal::NotRenderable), &standing(1)).transition;
+    assert_eq!(transition, Transition::End(Reason::NotRenderable));
 }
 
 #[test]

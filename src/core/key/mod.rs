@@ -69,6 +69,22 @@ impl IdempotencyKey {
         ]))
     }
 
+    /// The key of one request for several deliveries: it follows from theirs, in their order. For one delivery it is that
+    /// delivery's own; for none there is none.
+    pub fn of_batch(keys: &[Self]) -> Option<Self> {
+        match keys {
+            [] => None,
+            [one] => Some(*one),
+            several => {
+                let mut hash = Sha256::new_with_prefix("aftercommit-batch-v1\n");
+                for key in several {
+                    hash.update(key.0);
+                }
+                Some(Self(hash.finalize().into()))
+            }
+        }
+    }
+
     /// The 32 bytes that all forms are made of.
     pub fn digest(&self) -> &[u8; 32] {
         &self.0

@@ -24,10 +24,16 @@ impl Verdict {
     /// What one outcome says.
     pub fn of(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Accepted | Outcome::Refused(Refusal::Final | Refusal::Stored) => Self::Works,
+            Outcome::Accepted
+            | Outcome::Refused(Refusal::Final | Refusal::Stored | Refusal::Together | Refusal::Alone) => {
+                Self::Works
+            }
             // The same request may be taken later, so it is not the row that is wrong: 500, 404, a revoked token.
             Outcome::Refused(Refusal::Retryable) | Outcome::Unreachable | Outcome::Unknown => Self::Fails,
-            Outcome::Throttled { .. } | Outcome::Refused(Refusal::Gone) => Self::Neither,
+            // Of a row that was never sent the receiver knows nothing.
+            Outcome::Throttled { .. } | Outcome::Refused(Refusal::Gone | Refusal::NotRenderable) => {
+                Self::Neither
+            }
         }
     }
 

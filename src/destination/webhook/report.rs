@@ -27,6 +27,7 @@ fn answered(answer: Answer, now: Timestamp) -> Report {
         status,
         headers,
         excerpt,
+        body: _,
         trouble,
     } = answer;
     let outcome = status::classify(status, &headers, now);

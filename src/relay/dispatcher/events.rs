@@ -8,6 +8,8 @@ use super::Dispatcher;
 use super::reads::Reading;
 use super::renderings::Renderings;
 use crate::core::outcome::Report;
+use crate::destination::Destination;
+use crate::destination::preflight::Finding;
 use crate::relay::Active;
 use crate::store::{Recorded, StoreError};
 
@@ -21,6 +23,8 @@ pub(super) enum Event {
     Opened(Arc<Active>, Option<Result<Renderings, StoreError>>),
     /// How the shard fares is noted, or could not be.
     Noted(Option<Result<(), StoreError>>),
+    /// The receiver was looked at.
+    Looked(Arc<dyn Destination>, Vec<Finding>),
     /// The destination is paused.
     Paused(Option<Result<(), StoreError>>),
     /// An answer came, one report per delivery.
@@ -38,6 +42,10 @@ impl Dispatcher {
             Ok((_, Event::Paused(Some(paused)))) => {
                 self.intake.pause_is_written();
                 paused
+            }
+            Ok((_, Event::Looked(at, findings))) => {
+                self.looked(&at, &findings);
+                Ok(())
             }
             Ok((_, Event::Noted(noted))) => {
                 self.noted(noted);

@@ -16,6 +16,8 @@ mod intake;
 mod memory;
 mod offers;
 mod outcomes;
+mod parts;
+mod preflight;
 mod prepare;
 mod reads;
 mod recorder;
@@ -42,6 +44,7 @@ use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
 use events::Event;
 use intake::{Content, Intake};
+use preflight::Preflight;
 use recorder::Recorder;
 use renderings::Renderings;
 use sender::Sender;
@@ -113,6 +116,7 @@ pub(super) async fn dispatch(
         limits: Limits::new(&current, failing.as_ref()),
         health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
+        preflight: Preflight::Due,
         tasks: JoinSet::new(),
         clock: DatabaseClock {
             read: now,
@@ -144,6 +148,7 @@ pub(super) struct Dispatcher {
     limits: Limits,
     health: Health,
     renderings: Renderings,
+    preflight: Preflight,
     /// Reads, records and requests under way.
     tasks: JoinSet<Event>,
     clock: DatabaseClock,
@@ -185,12 +190,14 @@ impl Dispatcher {
         self.lost || self.asked_to_end
     }
 
-    /// Whether anything new may be put on record: it is neither asked to end nor asked to wait.
+    /// Whether anything new may be put on record: it is neither asked to end nor asked to wait, and its receiver was looked
+    /// at.
     fn may_begin(&self, monotonic: Duration) -> bool {
         let breaker = self.limits.permission(monotonic);
         !(self.draining()
             || self.sender.is_held(monotonic)
             || self.intake.paused
+            || self.preflight != Preflight::Done
             || matches!(breaker, Permission::Nothing(_)))
     }
 
@@ -223,6 +230,7 @@ impl Dispatcher {
         self.limits.begin_turn();
         // Though nothing may begin: what is due is enough to send, so that no more is read.
         self.queue.promote(now);
+        self.start_preflight(now);
         if self.may_begin(monotonic) {
             self.fill(monotonic, now, &active);
         } else {
@@ -292,6 +300,9 @@ impl Dispatcher {
     fn adopt(&mut self, active: &Arc<Active>, renderings: Renderings) {
         if !Arc::ptr_eq(active, &self.active.borrow()) {
             return;
+        }
+        if !Arc::ptr_eq(&self.renderings.shared(), &renderings.shared()) {
+            self.preflight = Preflight::Due;
         }
         self.renderings = renderings;
         // What was made ready under the old rendering is not on the wire: it must not go on record under the new one.

@@ -76,6 +76,7 @@ impl Dispatcher {
                     .retry(outbox_id, recorded.now, owed.trace(), owed.mark());
             } else {
                 // No longer owed in that form: the next sweep tells.
+                self.sender.parts.forget(outbox_id);
                 self.queue.end(outbox_id, Ended::Otherwise);
             }
         }
@@ -102,6 +103,7 @@ impl Dispatcher {
                     .retry(settlement.outbox_id, now.plus(after), trace, mark);
             }
             SettlementKind::End(reason) => {
+                self.sender.parts.forget(settlement.outbox_id);
                 let ended = match reason.state() {
                     State::Delivered => Ended::Delivered,
                     State::Uncertain => {
@@ -145,14 +147,19 @@ impl Dispatcher {
     }
 
     /// Decides about each delivery of a request.
-    pub(super) fn answered(&mut self, flight: Flight, reports: Vec<Report>) {
+    pub(super) fn answered(&mut self, flight: Flight, mut reports: Vec<Report>) {
+        let missing = || Report::unknown("the answer says nothing of this row");
+        reports.resize_with(flight.deliveries.len(), missing);
+        if let [report] = reports.as_mut_slice() {
+            report.outcome = report.outcome.clone().of_one_alone();
+        } else {
+            let outcomes = reports.iter().map(|report| &report.outcome);
+            let ids = flight.deliveries.iter().map(Prepared::outbox_id);
+            self.sender.parts.divide(ids.zip(outcomes));
+        }
         self.take_note(&flight, &reports);
         let started_at = flight.started_at;
-        let mut reports = reports.into_iter();
-        for prepared in flight.deliveries {
-            let report = reports
-                .next()
-                .unwrap_or_else(|| Report::unknown("the answer says nothing of this row"));
+        for (prepared, report) in flight.deliveries.into_iter().zip(reports) {
             self.decide(&prepared, report, started_at);
         }
     }
@@ -188,22 +195,25 @@ impl Dispatcher {
         match hold {
             Hold::None => {}
             Hold::For(span) => self.sender.hold(monotonic.saturating_add(span)),
+            // Each row of a request says so.
+            Hold::Pause if self.intake.paused => {}
             Hold::Pause => {
-                self.intake.pause();
-                let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
-                let destination = self.lease.shard.destination.clone();
-                let reason = report
-                    .detail
-                    .clone()
-                    .unwrap_or_else(|| "the receiver is gone".to_owned());
-                tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
-                self.tasks.spawn(async move {
-                    let paused =
-                        retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
-                    Event::Paused(paused)
-                });
+                let reason = report.detail.clone();
+                self.pause(reason.unwrap_or_else(|| "the receiver is gone".to_owned()));
             }
         }
+    }
+
+    /// Nothing more is begun for the destination until a person resumes it.
+    pub(super) fn pause(&mut self, reason: String) {
+        self.intake.pause();
+        let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
+        let destination = self.lease.shard.destination.clone();
+        tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
+        self.tasks.spawn(async move {
+            let paused = retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
+            Event::Paused(paused)
+        });
     }
 
     fn log(&self, prepared: &Prepared, report: &Report, decision: Decision) {

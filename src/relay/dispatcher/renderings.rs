@@ -36,6 +36,11 @@ impl Renderings {
         &*self.destination
     }
 
+    /// The same, for a task.
+    pub(super) fn shared(&self) -> Arc<dyn Destination> {
+        self.destination.clone()
+    }
+
     pub(super) fn current_id(&self) -> i64 {
         self.current
     }

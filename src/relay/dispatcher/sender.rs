@@ -3,13 +3,14 @@
 //! Knows nothing of leases or of the database. A task that panics is found by its id, so that its deliveries are not
 //! forgotten.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::Id;
 
 use super::events::Event;
+use super::parts::Parts;
 use super::prepare::Prepared;
 use crate::core::time::Timestamp;
 use crate::destination::{Destination, Outgoing};
@@ -23,6 +24,8 @@ pub(super) struct Sender {
     on_wire: HashMap<Id, Flight>,
     /// The flight of the request that was handed out last, until its task is known.
     boarding: Option<Flight>,
+    /// What a refusal as a whole has divided.
+    pub(super) parts: Parts,
     /// Nothing is sent before this (monotonic).
     held_until: Duration,
     deliveries_on_wire: usize,
@@ -39,9 +42,10 @@ pub(super) struct Flight {
 }
 
 /// What the next request would be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Upcoming {
-    deliveries: usize,
+    /// The places, among what is on record and not sent, of those that go with the first; ascending.
+    others: Vec<usize>,
     /// Of their payloads.
     pub(super) bytes: usize,
 }
@@ -68,6 +72,7 @@ impl Sender {
             begun: VecDeque::new(),
             on_wire: HashMap::new(),
             boarding: None,
+            parts: Parts::default(),
             held_until: Duration::ZERO,
             deliveries_on_wire: 0,
             returned: 0,
@@ -97,22 +102,35 @@ impl Sender {
         self.begun.push_back(prepared);
     }
 
-    /// The next request: as many deliveries under one rendering as fit `most` and, unless it is one alone, `most_bytes`.
+    /// The next request: the first delivery, and as many others of its part, under its rendering and of other rows, as fit
+    /// `most` and `most_bytes`. The first goes whatever its size.
     pub(super) fn upcoming(&self, most: usize, most_bytes: usize) -> Option<Upcoming> {
         let first = self.begun.front()?;
         let most = most.min(first.destination.batch_limit());
         let mut upcoming = Upcoming {
-            deliveries: 1,
+            others: Vec::new(),
             bytes: first.bytes(),
         };
-        let others = self.begun.iter().skip(1).take(most.saturating_sub(1));
-        for next in others.take_while(|next| next.rendering == first.rendering) {
+        if most <= 1 {
+            return Some(upcoming);
+        }
+        let part = self.parts.of(first.outbox_id());
+        let mut rows = HashSet::from([&first.owed().row.row]);
+        for (place, next) in self.begun.iter().enumerate().skip(1) {
+            let fits = next.rendering == first.rendering && self.parts.of(next.outbox_id()) == part;
+            // Where nothing orders them, two versions of one row can be here at once.
+            if !fits || !rows.insert(&next.owed().row.row) {
+                continue;
+            }
             let bytes = upcoming.bytes.saturating_add(next.bytes());
             if bytes > most_bytes {
                 break;
             }
-            upcoming.deliveries += 1;
+            upcoming.others.push(place);
             upcoming.bytes = bytes;
+            if upcoming.others.len() + 1 == most {
+                break;
+            }
         }
         Some(upcoming)
     }
@@ -120,12 +138,17 @@ impl Sender {
     /// The request that `upcoming` announced, with its place on the wire.
     pub(super) fn next_request(
         &mut self,
-        upcoming: Upcoming,
+        upcoming: &Upcoming,
         ticket: Ticket,
         now: Timestamp,
     ) -> Option<Request> {
-        let destination = self.begun.front()?.destination.clone();
-        let deliveries: Vec<Prepared> = self.begun.drain(..upcoming.deliveries).collect();
+        let first = self.begun.pop_front()?;
+        let destination = first.destination.clone();
+        let mut deliveries = Vec::with_capacity(upcoming.others.len() + 1);
+        deliveries.push(first);
+        // Each that has gone moves those behind it one place on.
+        let places = upcoming.others.iter().enumerate();
+        deliveries.extend(places.filter_map(|(gone, place)| self.begun.remove(place - gone - 1)));
         let batch = deliveries
             .iter()
             .map(|prepared| outgoing(prepared, now))

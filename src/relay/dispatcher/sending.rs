@@ -60,6 +60,8 @@ impl Dispatcher {
         let soon = self.limits.soon(monotonic).saturating_mul(batch);
         match soon.saturating_sub(waiting).min(room).min(ready) {
             0 => 0,
+            // What was divided is sent again at once, and waits for nobody.
+            most if self.sender.parts.any() => most,
             most => self.limits.gathered(most, monotonic),
         }
     }
@@ -87,7 +89,7 @@ impl Dispatcher {
             let Some(ticket) = self.limits.admit(upcoming.bytes, monotonic) else {
                 return;
             };
-            let Some(request) = self.sender.next_request(upcoming, ticket, now) else {
+            let Some(request) = self.sender.next_request(&upcoming, ticket, now) else {
                 return;
             };
             let id = self.tasks.spawn(request.send()).id();

@@ -1,0 +1,145 @@
+//! `POST /oauth/v1/token`: a new access token for a refresh token.
+//!
+//! A refresh token that HubSpot replaces is kept in memory and used from then on; the configuration still has the old one,
+//! which is what a restart begins with.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, Request};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use url::{Url, form_urlencoded};
+
+use super::tokens::bearer;
+use crate::core::time::Timestamp;
+use crate::destination::answer::{Answer, printable};
+use crate::destination::client::GuardedClient;
+use crate::destination::failure::Failure;
+use crate::destination::status::asked_wait;
+
+/// What the token endpoint needs to be asked.
+pub(super) struct OAuth {
+    pub(super) client: GuardedClient,
+    pub(super) url: Url,
+    pub(super) client_id: SecretString,
+    pub(super) client_secret: SecretString,
+    pub(super) refresh_token: Mutex<SecretString>,
+}
+
+/// A token, fresh from its source.
+pub(super) struct Granted {
+    pub(super) header: HeaderValue,
+    /// From the answer on; none: it does not end.
+    pub(super) lifetime: Option<Duration>,
+}
+
+/// Why there is no token. The sentences hold no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TokenTrouble {
+    /// The credentials are not good: a person must mend them.
+    Refused(String),
+    /// The endpoint asks to wait.
+    Throttled(String, Option<Duration>),
+    /// No answer that says anything. Nothing was sent of any row.
+    Unreachable(String),
+}
+
+/// Never shown: it derives no `Debug`.
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: String,
+    expires_in: u32,
+    #[serde(default)]
+    refresh_token: Option<String>,
+}
+
+/// How the endpoint says no: `{"status":"BAD_REFRESH_TOKEN","message":…}`, or OAuth's own `error`.
+#[derive(Default, Deserialize)]
+struct TokenError {
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+/// No code of the endpoint is repeated at more than this many bytes.
+const MAX_CODE_BYTES: usize = 60;
+
+impl Granted {
+    /// A token that does not end.
+    pub(super) fn forever(token: &SecretString) -> Result<Self, TokenTrouble> {
+        Self::of(token, None)
+    }
+
+    fn of(token: &SecretString, lifetime: Option<Duration>) -> Result<Self, TokenTrouble> {
+        match bearer(token) {
+            Some(header) => Ok(Self { header, lifetime }),
+            None => Err(TokenTrouble::Refused(
+                "the access token holds characters that no header can carry; write it anew".to_owned(),
+            )),
+        }
+    }
+}
+
+impl OAuth {
+    /// Asks for a token, once.
+    pub(super) async fn renew(&self, now: Timestamp) -> Result<Granted, TokenTrouble> {
+        let mut refresh_token = self.refresh_token.lock().await;
+        let request = self.request(&refresh_token);
+        let answer = match self.client.send(request).await.result {
+            Ok(answer) => answer,
+            Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
+                return Err(TokenTrouble::Unreachable(format!("no access token: {why}")));
+            }
+        };
+        let granted = read(&answer, now)?;
+        if let Some(replaced) = granted.refresh_token {
+            *refresh_token = SecretString::from(replaced);
+        }
+        let lifetime = Duration::from_secs(granted.expires_in.into());
+        Granted::of(&SecretString::from(granted.access_token), Some(lifetime))
+    }
+
+    fn request(&self, refresh_token: &SecretString) -> Request {
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("grant_type", "refresh_token")
+            .append_pair("client_id", self.client_id.expose_secret())
+            .append_pair("client_secret", self.client_secret.expose_secret())
+            .append_pair("refresh_token", refresh_token.expose_secret())
+            .finish();
+        let mut request = Request::new(Method::POST, self.url.clone());
+        let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(CONTENT_TYPE, form_type);
+        *request.body_mut() = Some(form.into());
+        request
+    }
+}
+
+fn read(answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
+    let status = answer.status;
+    match status {
+        200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
+            TokenTrouble::Unreachable(format!(
+                "no access token: HTTP {status}, but the answer holds none that can be read"
+            ))
+        }),
+        429 => Err(TokenTrouble::Throttled(
+            "no access token: HTTP 429 from the token endpoint".to_owned(),
+            asked_wait(&answer.headers, now),
+        )),
+        400..=499 => {
+            let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
+            let code = error.status.or(error.error).unwrap_or_default();
+            let code = printable(code.as_bytes(), MAX_CODE_BYTES);
+            Err(TokenTrouble::Refused(format!(
+                "no access token: HTTP {status} {code} from the token endpoint; check client id, client secret and \
+                 refresh token, then resume"
+            )))
+        }
+        _ => Err(TokenTrouble::Unreachable(format!(
+            "no access token: HTTP {status} from the token endpoint"
+        ))),
+    }
+}

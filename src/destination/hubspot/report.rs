@@ -1,0 +1,127 @@
+//! What goes on record of an attempt.
+
+use std::time::Duration;
+
+use super::classify::{Judgement, Met};
+use super::oauth::TokenTrouble;
+use super::plan::LeftOut;
+use super::request::Body;
+use crate::core::outcome::{Outcome, Refusal, Report, Scope};
+
+/// What is known of a call, whatever it means for its rows.
+#[derive(Debug, Clone)]
+pub(super) struct Evidence {
+    pub(super) status: Option<u16>,
+    pub(super) excerpt: Option<String>,
+    pub(super) duration: Duration,
+    digest: [u8; 32],
+}
+
+/// Whether a row was sent with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    Alone,
+    Others,
+}
+
+/// What waits only because something else comes first is due again at once.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+impl Evidence {
+    /// Of a call with `body` that has not been made yet.
+    pub(super) fn of(body: &Body) -> Self {
+        Self {
+            status: None,
+            excerpt: None,
+            duration: Duration::ZERO,
+            digest: body.digest,
+        }
+    }
+}
+
+impl Company {
+    /// That of a row in a request of so many.
+    pub(super) fn of(rows: usize) -> Self {
+        if rows == 1 { Self::Alone } else { Self::Others }
+    }
+}
+
+/// The report of a row that was sent.
+pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) -> Report {
+    let Judgement { met, detail, words } = judgement;
+    let (outcome, detail) = match (met, company) {
+        (Met::Outcome(outcome), _) => (outcome, detail),
+        (Met::TokenRefused, _) => (excused(), detail),
+        (Met::RefusedTogether, _) => (Outcome::Refused(Refusal::Together), detail),
+        (Met::Omitted, Company::Others) => (Outcome::Refused(Refusal::Alone), detail),
+        (Met::Omitted, Company::Alone) => (
+            Outcome::Refused(Refusal::Final),
+            Some(
+                "HubSpot answered with success and without this row, though it was sent alone: its record was merged \
+                 into another, or is being archived"
+                    .to_owned(),
+            ),
+        ),
+    };
+    let outcome = match company {
+        Company::Alone => outcome.of_one_alone(),
+        Company::Others => outcome,
+    };
+    Report {
+        outcome,
+        http_status: evidence.status,
+        detail,
+        excerpt: words.or_else(|| evidence.excerpt.clone()),
+        body_digest: Some(evidence.digest),
+        duration: evidence.duration,
+    }
+}
+
+/// The report of a row that was not sent.
+pub(super) fn left_out(why: &LeftOut) -> Report {
+    match why {
+        LeftOut::NotRenderable(bad) => unsent(
+            Outcome::Refused(Refusal::NotRenderable),
+            format!("not sent: {bad}"),
+        ),
+        LeftOut::SameRecord => unsent(
+            Outcome::Refused(Refusal::Alone),
+            "not sent: another row of the batch is about the same record; it comes next".to_owned(),
+        ),
+    }
+}
+
+/// The report of every row for which there was no token.
+pub(super) fn without_token(trouble: &TokenTrouble) -> Report {
+    let (outcome, why) = match trouble {
+        TokenTrouble::Refused(why) => (Outcome::Refused(Refusal::Gone), why),
+        TokenTrouble::Throttled(why, retry_after) => (
+            Outcome::Throttled {
+                scope: Scope::Destination,
+                retry_after: *retry_after,
+            },
+            why,
+        ),
+        TokenTrouble::Unreachable(why) => (Outcome::Unreachable, why),
+    };
+    unsent(outcome, why.clone())
+}
+
+/// An attempt that says nothing of the row: it does not count, and the row is due again at once.
+fn excused() -> Outcome {
+    Outcome::Throttled {
+        scope: Scope::Row,
+        retry_after: Some(AT_ONCE),
+    }
+}
+
+fn unsent(outcome: Outcome, detail: String) -> Report {
+    Report {
+        outcome,
+        http_status: None,
+        detail: Some(detail),
+        excerpt: None,
+        body_digest: None,
+        duration: Duration::ZERO,
+    }
+}

@@ -1,0 +1,128 @@
+//! What goes on record of an attempt.
+
+use std::time::Duration;
+
+use super::classify::{Judgement, Met};
+use super::login::Trouble;
+use super::plan::LeftOut;
+use super::session::AfterRefusal;
+use crate::core::outcome::{Outcome, Refusal, Report, Scope};
+
+/// What waits only because something else comes first is due again at once.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// What is known of a request, whatever it means for its rows.
+#[derive(Debug, Clone)]
+pub(super) struct Evidence {
+    pub(super) status: Option<u16>,
+    pub(super) excerpt: Option<String>,
+    pub(super) digest: [u8; 32],
+    pub(super) duration: Duration,
+}
+
+/// The report of a row that was sent. `after_refusal` says what becomes of a token that was refused.
+pub(super) fn of(judgement: Judgement, after_refusal: Option<AfterRefusal>, evidence: &Evidence) -> Report {
+    let (outcome, detail) = match (judgement.met, after_refusal) {
+        (Met::Outcome(outcome), _) => (outcome, judgement.detail),
+        (Met::TokenRefused, Some(AfterRefusal::GiveUp)) => (
+            Outcome::Refused(Refusal::Gone),
+            Some(
+                "HTTP 401 for a token and for the one that replaced it; check the connected app and the user in \
+                 Salesforce and the credentials here, then resume"
+                    .to_owned(),
+            ),
+        ),
+        (Met::TokenRefused, _) => (again(), judgement.detail),
+    };
+    Report {
+        outcome,
+        http_status: evidence.status,
+        detail,
+        excerpt: evidence.excerpt.clone(),
+        body_digest: Some(evidence.digest),
+        duration: evidence.duration,
+    }
+}
+
+/// The report of a row that was left out of the request.
+pub(super) fn left_out(why: &LeftOut) -> Report {
+    let alone = Outcome::Refused(Refusal::Alone);
+    match why {
+        LeftOut::NotRenderable(bad) => unsent(
+            Outcome::Refused(Refusal::NotRenderable),
+            format!("not sent: {bad}"),
+        ),
+        LeftOut::Unspeakable => unsent(
+            Outcome::Refused(Refusal::NotRenderable),
+            "not sent: no URL can name a record whose external id is a dot or two".to_owned(),
+        ),
+        LeftOut::SameRecord => unsent(
+            alone,
+            "not sent: another row of the request is about the same record; it comes next".to_owned(),
+        ),
+        LeftOut::Delete => unsent(
+            alone,
+            "not sent: the request was about other records, and a delete goes alone; it comes next"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The report of every row for which there is no session.
+pub(super) fn without_session(trouble: &Trouble) -> Report {
+    match trouble {
+        Trouble::Refused(why) => unsent(Outcome::Refused(Refusal::Gone), why.clone()),
+        Trouble::Throttled(why) => unsent(wait(None), why.clone()),
+        Trouble::Unreachable(why) => unsent(Outcome::Unreachable, why.clone()),
+    }
+}
+
+/// The report of every row while the org's reserve is reached.
+pub(super) fn resting(left: Duration) -> Report {
+    let detail =
+        "not sent: the org has no more API calls left today than daily_limit_reserve leaves to others"
+            .to_owned();
+    unsent(wait(Some(left)), detail)
+}
+
+/// The report of every row for which no time was left.
+pub(super) fn too_late() -> Report {
+    unsent(
+        again(),
+        "not sent: logging in took all the time that a request has".to_owned(),
+    )
+}
+
+/// The report of every row whose request cannot be made.
+pub(super) fn unmakeable() -> Report {
+    unsent(
+        Outcome::Refused(Refusal::Gone),
+        "not sent: duplicate_rule or call_options cannot be written into a header".to_owned(),
+    )
+}
+
+/// An attempt that says nothing of the row: it does not count, and the row is due again at once.
+fn again() -> Outcome {
+    Outcome::Throttled {
+        scope: Scope::Row,
+        retry_after: Some(AT_ONCE),
+    }
+}
+
+fn wait(retry_after: Option<Duration>) -> Outcome {
+    Outcome::Throttled {
+        scope: Scope::Destination,
+        retry_after,
+    }
+}
+
+fn unsent(outcome: Outcome, detail: String) -> Report {
+    Report {
+        outcome,
+        http_status: None,
+        detail: Some(detail),
+        excerpt: None,
+        body_digest: None,
+        duration: Duration::ZERO,
+    }
+}

@@ -1,0 +1,57 @@
+//! `aftercommit check`: a line for each thing that was looked at, and an exit code for scripts.
+
+use aftercommit::mock::crm::{Schema, ServerOptions};
+use aftercommit::mock::hubspot::{self, DEFAULT_SCHEMA, HubSpotOptions};
+
+use super::command::Project;
+
+fn project_of(id_property: &str, url: &str) -> Project {
+    Project::with(&format!(
+        r#"
+[destinations.crm]
+type = "hubspot"
+url = "{url}"
+topics = []
+object = "contacts"
+id_property = "{id_property}"
+access_token = "pat-na1-mock"
+allow_http = true
+allow_networks = ["127.0.0.0/8"]
+[destinations.crm.fields]
+firstname = "name"
+[destinations.hook]
+type = "webhook"
+url = "https://example.com/"
+topics = []
+"#
+    ))
+}
+
+#[tokio::test]
+async fn a_check_says_what_is_good_and_fails_for_what_is_refused() {
+    let options = HubSpotOptions::new(Schema::parse(DEFAULT_SCHEMA).unwrap());
+    let portal = hubspot::start(options, ServerOptions::default()).await.unwrap();
+    let good = project_of("email", &portal.url()).run(&["check"]).await;
+    assert_eq!(good.code, Some(0), "{good:?}");
+    let lines: Vec<_> = good.stdout.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "crm: good: records of `contacts` are found by `email`, whose values are unique",
+            "crm: good: `contacts`.`firstname` can be written",
+            "crm: good: the token may write `contacts`",
+            "hook: good: its configuration can be used; there is nothing to look at beforehand",
+        ]
+    );
+    let project = project_of("lastname", &portal.url());
+    let refused = project.run(&["check", "crm", "--json"]).await;
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let first: serde_json::Value = serde_json::from_str(refused.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["destination"], &first["grade"]),
+        (&"crm".into(), &"refused".into())
+    );
+    assert!(first["sentence"].as_str().unwrap().contains("need not be unique"));
+    assert_eq!(project.run(&["check", "nobody"]).await.code, Some(4));
+    portal.shutdown().await;
+}
