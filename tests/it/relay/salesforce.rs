@@ -181,7 +181,7 @@ on_both! {
 
     async fn a_commit_whose_answer_is_lost_leaves_one_record_after_two_attempts(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("drop@path=/services/data");
+        org.arm("drop:once@path=/services/data");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until(&[("delivered", 1)]).await;
@@ -264,7 +264,7 @@ on_both! {
 
     async fn a_page_for_people_is_a_reason_to_try_again(backend: Backend) {
         let org = Org::new(backend).await;
-        org.arm("maintenance");
+        org.arm("maintenance:once");
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until(&[("delivered", 1)]).await;
@@ -312,7 +312,7 @@ on_both! {
     }
 
     async fn the_reserve_of_daily_calls_is_left_to_others(backend: Backend) {
-        let org = Org::with(backend, "daily_limit_reserve = 0.5\nbatch_size = 1\nbatch_wait = \"0ms\"\nconcurrency = 1", |options| {
+        let org = Org::with(backend, "daily_limit_reserve = 0.5\nbatch_size = 1\nconcurrency = 1", |options| {
             options.daily_limit = 10;
         }).await;
         org.commit_many(9).await;
