@@ -14,6 +14,7 @@ mod keys;
 #[path = "northwind/pipeline.rs"]
 mod pipeline;
 #[path = "it/postgres/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the trial needs a server and no pooler")]
 mod postgres;
 #[path = "it/process.rs"]
 mod process;

@@ -13,6 +13,7 @@ mod hubspot;
 mod late;
 mod limits;
 mod ownership;
+mod payloads;
 mod promises;
 mod salesforce;
 mod sharing;

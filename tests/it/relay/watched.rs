@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aftercommit::core::row::RowId;
@@ -11,6 +11,8 @@ use aftercommit::store::{
     Recorded, RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
+
+use super::payloads::Payloads;
 
 /// Passes every verb on, and counts what was recorded.
 pub(super) struct Watched {
@@ -44,33 +46,6 @@ pub(super) struct Watched {
     /// Which of these found something last.
     finds: watch::Sender<HashMap<Arc<str>, u64>>,
     payloads: Mutex<Payloads>,
-}
-
-/// The payloads that were handed out, for as long as somebody holds them.
-#[derive(Default)]
-struct Payloads {
-    held: Vec<Weak<str>>,
-    /// The most bytes that were held at once.
-    most: usize,
-    /// How many were handed out, ever.
-    count: usize,
-}
-
-impl Payloads {
-    fn hand_out<'o>(&mut self, owed: impl IntoIterator<Item = &'o Owed>) {
-        self.held.retain(|payload| payload.strong_count() > 0);
-        let before = self.held.len();
-        self.held
-            .extend(owed.into_iter().map(|owed| Arc::downgrade(&owed.row.payload)));
-        self.count += self.held.len() - before;
-        let bytes = self
-            .held
-            .iter()
-            .filter_map(Weak::upgrade)
-            .map(|held| held.len())
-            .sum();
-        self.most = self.most.max(bytes);
-    }
 }
 
 impl Watched {
