@@ -75,7 +75,7 @@ pub enum Ended {
     Otherwise,
 }
 
-/// What [`Queue::take`] hands out.
+/// What [`Queue::take`](super::Queue::take) hands out.
 #[derive(Debug)]
 pub struct Taken<T> {
     /// May be sent now; each is in flight until `retry` or `end`. Without content, it must be read again.
