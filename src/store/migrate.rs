@@ -4,10 +4,11 @@
 //! migrate at once: one transaction goes around all, on PostgreSQL under a lock.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnection, PgPool};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
 use tokio::time::timeout;
 
@@ -65,6 +66,10 @@ impl Database {
             Engine::Sqlite(sqlite) => {
                 let writer = sqlite.writer.clone();
                 self.in_a_task(async move {
+                    let patience = writer.options().get_acquire_timeout();
+                    timeout(patience, first_contact(&writer))
+                        .await
+                        .map_err(|_| busy())??;
                     // The driver has no lock for SQLite; a transaction around the whole is one.
                     let mut transaction = writer.begin_with("begin immediate").await?;
                     migrate_sqlite(&mut transaction).await?;
@@ -133,6 +138,24 @@ async fn migrate_postgres(connection: &mut PgConnection) -> Result<(), StoreErro
         .run_direct(None, connection, false)
         .await
         .map_err(migration_error)
+}
+
+/// How long after a refusal a new file is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+
+/// Opens the file to write. Of several that open a new one at once, all want to change its journal, and SQLite lets all but
+/// one fail right away, whatever the time-out says.
+async fn first_contact(writer: &SqlitePool) -> Result<(), StoreError> {
+    loop {
+        match writer.acquire().await.map_err(StoreError::from) {
+            Err(error) if error.is_transient() => tokio::time::sleep(TRY_AGAIN).await,
+            opened => return opened.map(drop),
+        }
+    }
+}
+
+fn busy() -> StoreError {
+    StoreError::Unavailable("another program writes to the file for long: end its transaction".to_owned())
 }
 
 async fn migrate_sqlite(connection: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -58,7 +58,8 @@ async fn relays_share_evenly_within_two_heartbeats_of_a_join_and_of_a_leave() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_survives_a_thousand_slow_deliveries() {
-    let thousand = "concurrency = 1000\n".to_owned() + SWIFT;
+    // A busy machine does not reach the receiver a thousand times before the first request has timed out.
+    let thousand = "concurrency = 1000\nbreaker.enabled = false\n".to_owned() + SWIFT;
     let world = World::with(Backend::Postgres, &thousand).await;
     world.receiver.hold();
     world.orders(1_000, |number| format!("order-{number}")).await;
