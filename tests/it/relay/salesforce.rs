@@ -235,6 +235,8 @@ on_both! {
         org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
         let relay = org.relay().await;
         org.world.until_number(PAUSED, 1).await;
+        // The pause is written beside the record of the attempt that led to it.
+        org.world.until_number("select count(*) from aftercommit.attempt", 2).await;
         assert_eq!((org.count(TOKEN), org.attempts("a-1").await), (2, 2));
         assert_eq!(org.world.base.number("select max(attempts - excused) from aftercommit.owed").await, 0);
         org.finish(relay).await;
