@@ -14,6 +14,8 @@ pub mod signing;
 pub mod status;
 pub mod webhook;
 
+use serde::de::DeserializeOwned;
+
 use crate::core::key::IdempotencyKey;
 use crate::core::outcome::Report;
 use crate::core::row::OutboxRow;
@@ -39,6 +41,22 @@ pub struct Outgoing {
 /// attempted under one is rendered under it to its end, whatever the configuration says by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering(pub String);
+
+impl Rendering {
+    /// Reads what a destination recorded. `version` says under which version of its form; only `known` can be read.
+    fn read<T: DeserializeOwned>(
+        &self,
+        known: u32,
+        version: impl FnOnce(&T) -> u32,
+    ) -> Result<T, UnknownRendering> {
+        let unknown = |why| UnknownRendering { why };
+        let recorded = serde_json::from_str(&self.0).map_err(|error| unknown(error.to_string()))?;
+        match version(&recorded) {
+            found if found == known => Ok(recorded),
+            found => Err(unknown(format!("its version is {found}, not {known}"))),
+        }
+    }
+}
 
 /// A rendering from the store that this version cannot read.
 #[derive(Debug, thiserror::Error)]

@@ -45,13 +45,7 @@ impl SalesforceRendering {
     }
 
     pub(super) fn parse(rendering: &Rendering) -> Result<Self, UnknownRendering> {
-        let unknown = |why| UnknownRendering { why };
-        let recorded: Self =
-            serde_json::from_str(&rendering.0).map_err(|error| unknown(error.to_string()))?;
-        if recorded.v != VERSION {
-            return Err(unknown(format!("its version is {}, not {VERSION}", recorded.v)));
-        }
-        Ok(recorded)
+        rendering.read(VERSION, |recorded: &Self| recorded.v)
     }
 
     pub(super) fn to_text(&self) -> Rendering {

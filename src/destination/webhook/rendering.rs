@@ -47,14 +47,7 @@ impl WebhookRendering {
     }
 
     pub(super) fn parse(rendering: &Rendering) -> Result<Self, UnknownRendering> {
-        let recorded: Recorded = serde_json::from_str(&rendering.0).map_err(|error| UnknownRendering {
-            why: error.to_string(),
-        })?;
-        if recorded.v != VERSION {
-            return Err(UnknownRendering {
-                why: format!("its version is {}, not {VERSION}", recorded.v),
-            });
-        }
+        let recorded = rendering.read(VERSION, |recorded: &Recorded| recorded.v)?;
         Self::from_recorded(recorded).map_err(|error| UnknownRendering {
             why: error.to_string(),
         })
