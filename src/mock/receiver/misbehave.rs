@@ -50,11 +50,15 @@ pub(super) async fn act(
         };
     };
     match fault {
-        Fault::Fail { .. } | Fault::StoredFailure { .. } => send(stream, answer, &[], manner, in_flight).await,
+        Fault::Fail { .. } | Fault::StoredFailure { .. } => {
+            send(stream, answer, &[], manner, in_flight).await
+        }
         Fault::Throttle { retry_after, .. } => {
             send(stream, answer, &[("retry-after", retry_after)], manner, in_flight).await
         }
-        Fault::Redirect { location, .. } => send(stream, answer, &[("location", location)], manner, in_flight).await,
+        Fault::Redirect { location, .. } => {
+            send(stream, answer, &[("location", location)], manner, in_flight).await
+        }
         Fault::Hang | Fault::ProcessedThenHung => hang(stream).await,
         Fault::Reset | Fault::ProcessedThenReset => reset(stream),
         Fault::ProcessedThenDropped => Ok(Then::Close),

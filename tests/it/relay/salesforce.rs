@@ -212,18 +212,20 @@ on_both! {
         org.finish(relay).await;
     }
 
-    async fn an_expired_token_is_replaced_by_one_call_and_each_batch_is_resent_once(backend: Backend) {
-        let org = Org::with(backend, "batch_size = 5", |_| {}).await;
+    async fn an_expired_token_is_replaced_by_one_call_and_each_of_four_batches_is_resent_once(backend: Backend) {
+        let org = Org::with(backend, "batch_size = 5\nconcurrency = 4", |_| {}).await;
         let relay = org.relay().await;
         org.commit(&[("first", r#"{"name": "n"}"#)]).await;
         org.world.until(&[("delivered", 1)]).await;
         org.mock.expire_tokens();
         org.mock.hold();
+        let before = org.mock.with(|_, _, journal| journal.count());
         org.commit_many(20).await;
-        org.world.until_number("select count(*) from aftercommit.dispatch", 1).await;
+        org.mock.arrived(before + 4).await;
         org.mock.release();
         org.world.until(&[("delivered", 21)]).await;
-        assert_eq!(org.count(TOKEN), 2, "{:?}", org.requests());
+        let refused = org.requests().iter().filter(|(_, status)| *status == Some(401)).count();
+        assert_eq!((org.count(TOKEN), refused), (2, 4), "{:?}", org.requests());
         let most = org.world.base.number("select max(number) from aftercommit.attempt").await;
         assert_eq!(most, 2, "each was sent once more");
         org.finish(relay).await;
@@ -311,6 +313,16 @@ on_both! {
         org.world.until_number("select count(*) from aftercommit.attempt where outcome = 'throttled'", 1).await;
         org.commit(&[("parent", r#"{"name": "n"}"#)]).await;
         org.world.until(&[("delivered", 2)]).await;
+        org.finish(relay).await;
+    }
+
+    async fn a_child_whose_parent_never_comes_is_given_up_at_its_age(backend: Backend) {
+        let org = Org::new(backend).await;
+        org.commit(&[("child", r#"{"name": "n", "parent": "parent"}"#)]).await;
+        let relay = org.world.relay(&org.config.replace("max_attempts = 5", "max_age = \"500ms\"")).await;
+        org.world.until(&[("dead", 1)]).await;
+        let reason = org.world.base.text("select reason from aftercommit.settled").await;
+        assert_eq!((reason.as_deref(), org.attempts("child").await), (Some("age_exhausted"), 2));
         org.finish(relay).await;
     }
 
