@@ -193,7 +193,7 @@ async fn differences(world: &World, line: usize, code: &Code) -> Vec<String> {
         } else {
             code.mates_met.as_ref().unwrap()
         };
-        let history = history(world, &row_key).await;
+        let history = world.base.history(&row_key).await;
         let history = match code.becomes {
             // How often it has met the same since is a matter of time.
             Becomes::Waits(_) => history.split(", ").next().unwrap_or_default().to_owned(),
@@ -242,20 +242,6 @@ async fn differences(world: &World, line: usize, code: &Code) -> Vec<String> {
         compare("says", said, says);
     }
     wrong
-}
-
-/// What the attempts of a row met, in their order.
-pub(super) async fn history(world: &World, row_key: &str) -> String {
-    let gather = match world.base.backend {
-        Backend::Postgres => "string_agg",
-        Backend::Sqlite => "group_concat",
-    };
-    let attempts = format!(
-        "select {gather}(met, ', ') from (select attempt.outcome || ' ' || coalesce(cast(http_status as text), '-') as met
-         from aftercommit.attempt join aftercommit.outbox on outbox.id = attempt.outbox_id
-         where outbox.row_key = '{row_key}' order by attempt.outbox_id, attempt.number) as history"
-    );
-    world.base.text(&attempts).await.unwrap_or_default()
 }
 
 async fn last_words(world: &World, row_key: &str) -> String {

@@ -7,7 +7,6 @@ use aftercommit::mock::crm::{Entry, MockServer, Schema, ServerOptions, parse_rul
 use aftercommit::mock::hubspot::{self, DEFAULT_SCHEMA, HubSpot, HubSpotFault, HubSpotOptions};
 use serde_json::Value;
 
-use super::super::codes::history;
 use super::super::world::{Backend, Running, World};
 
 /// The destination `crm` takes contacts. `{url}` and `{access}` are the story's.
@@ -173,7 +172,7 @@ impl Story {
 
     /// What the attempts of the row with this key met, in their order, as `outcome status, outcome status`.
     pub(super) async fn attempts(&self, email: &str) -> String {
-        history(&self.world, email).await
+        self.world.base.history(email).await
     }
 
     /// Detail and excerpt of the last attempt of the row with this key.
