@@ -12,6 +12,7 @@ pub mod resolver;
 pub mod salesforce;
 pub mod signing;
 pub mod status;
+pub mod usage;
 pub mod webhook;
 
 use serde::de::DeserializeOwned;
@@ -21,6 +22,7 @@ use crate::core::outcome::Report;
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
 use preflight::Finding;
+use usage::Heard;
 
 /// One delivery about to be sent: everything a request may depend on.
 #[derive(Debug, Clone)]
@@ -87,6 +89,11 @@ pub trait Destination: Send + Sync {
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         let _ = now;
         vec![]
+    }
+
+    /// What the receiver said last of its daily limit, if it has one and has said so to this process.
+    fn usage(&self) -> Option<Heard> {
+        None
     }
 
     /// Sends one request for `batch` (1 to [`Destination::batch_limit`] deliveries) and reads its answer.

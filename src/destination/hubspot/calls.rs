@@ -147,7 +147,7 @@ impl Sending<'_> {
             request.headers_mut().insert(name, value);
         }
         *request.timeout_mut() = Some(left);
-        let Exchange { result, duration } = self.portal.client.send(request).await;
+        let Exchange { result, duration } = self.portal.send(request).await;
         evidence.duration = duration;
         if let Ok(answer) = &result {
             evidence.status = Some(answer.status);

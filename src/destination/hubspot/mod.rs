@@ -21,18 +21,21 @@ mod request;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod usage;
 mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Request;
 use tokio::sync::Mutex;
 use url::Url;
 
 use super::answer::BodyCaps;
-use super::client::{ClientError, GuardedClient, Guards};
+use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::preflight::Finding;
 use super::resolver::SystemLookup;
+use super::usage::{Heard, LastHeard};
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::destination::hubspot::HubspotAccess;
@@ -60,6 +63,7 @@ struct Portal {
     url: Url,
     client: GuardedClient,
     tokens: Tokens,
+    heard: LastHeard,
     /// For a delivery with all its calls.
     timeout: Duration,
     clock: Arc<dyn Clock>,
@@ -95,12 +99,26 @@ impl HubSpot {
             timeout: guards.timeout,
             client: client(guards)?,
             tokens: Tokens::new(source, Arc::clone(&clock)),
+            heard: LastHeard::default(),
             clock,
         };
         Ok(Self {
             portal: Arc::new(portal),
             rendering: HubSpotRendering::of(crm),
         })
+    }
+}
+
+impl Portal {
+    /// Sends `request`, once, and takes note of what the answer says of the daily limit.
+    async fn send(&self, request: Request) -> Exchange {
+        let exchange = self.client.send(request).await;
+        let headers = exchange.result.as_ref().map(|answer| &answer.headers);
+        if let Some(usage) = headers.ok().and_then(usage::usage) {
+            let at = self.clock.monotonic();
+            self.heard.set(Heard { usage, at });
+        }
+        exchange
     }
 }
 
@@ -144,6 +162,10 @@ impl Destination for HubSpot {
 
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         preflight::look(&self.portal, &self.rendering, now).await
+    }
+
+    fn usage(&self) -> Option<Heard> {
+        self.portal.heard.get()
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

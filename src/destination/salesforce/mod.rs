@@ -32,6 +32,7 @@ use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::failure::Failure;
 use super::preflight::Finding;
 use super::resolver::{Lookup, SystemLookup};
+use super::usage::Heard;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::SalesforceConfig;
@@ -206,6 +207,10 @@ impl Destination for Salesforce {
 
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         preflight::look(&self.org, &self.rendering, now).await
+    }
+
+    fn usage(&self) -> Option<Heard> {
+        self.org.reserve.heard()
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

@@ -24,6 +24,7 @@ mod recorder;
 mod renderings;
 mod sender;
 mod sending;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
+use super::limits::usage::UsageNotes;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context};
@@ -117,6 +119,7 @@ pub(super) async fn dispatch(
         health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
         preflight: Preflight::Due,
+        usage: UsageNotes::default(),
         tasks: JoinSet::new(),
         clock: DatabaseClock {
             read: now,
@@ -149,6 +152,7 @@ pub(super) struct Dispatcher {
     health: Health,
     renderings: Renderings,
     preflight: Preflight,
+    usage: UsageNotes,
     /// Reads, records and requests under way.
     tasks: JoinSet<Event>,
     clock: DatabaseClock,
@@ -239,6 +243,7 @@ impl Dispatcher {
         self.start_record();
         self.start_requests(monotonic, &active);
         self.start_note();
+        self.start_usage_note();
         if !self.draining() {
             self.start_read(monotonic);
         }

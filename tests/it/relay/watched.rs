@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed, OwedId, Record,
-    Recorded, RelayId, Shard, Store, StoreError, Uncertain,
+    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage, Orphan, Owed,
+    OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -358,6 +358,12 @@ impl Store for Watched {
 
     async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError> {
         self.inner.failing(shard).await
+    }
+
+    async fn note_usage(&self, destination: &str, noted: &NotedUsage) -> Result<(), StoreError> {
+        let noted = self.inner.note_usage(destination, noted).await;
+        self.changed();
+        noted
     }
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {
