@@ -14,6 +14,7 @@ mod classify;
 mod oauth;
 mod plan;
 mod preflight;
+mod preview;
 mod reading;
 mod rendering;
 mod report;
@@ -34,6 +35,7 @@ use url::Url;
 use super::answer::BodyCaps;
 use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::preflight::Finding;
+use super::preview::Preview;
 use super::resolver::SystemLookup;
 use super::usage::{Heard, LastHeard};
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
@@ -166,6 +168,10 @@ impl Destination for HubSpot {
 
     fn usage(&self) -> Option<Heard> {
         self.portal.heard.get()
+    }
+
+    fn preview(&self, batch: &[Outgoing]) -> Preview {
+        preview::preview(&self.portal.url, &self.rendering, batch)
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

@@ -19,6 +19,7 @@ mod outcomes;
 mod parts;
 mod preflight;
 mod prepare;
+pub mod preview;
 mod reads;
 mod recorder;
 mod renderings;
