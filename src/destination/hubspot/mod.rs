@@ -46,7 +46,7 @@ use crate::core::outcome::Report;
 use crate::core::target::TargetRule;
 use crate::core::time::Timestamp;
 use calls::Sending;
-use oauth::OAuth;
+use oauth::{OAuth, RefreshToken};
 use plan::Plan;
 use rendering::HubSpotRendering;
 use tokens::{Source, Tokens};
@@ -93,7 +93,8 @@ impl HubSpot {
                 url: request::under(&crm.url, &["oauth", "v1", "token"]),
                 client_id: client_id.clone(),
                 client_secret: client_secret.clone(),
-                refresh_token: Mutex::new(refresh_token.clone()),
+                refresh_token: Mutex::new(RefreshToken::configured(refresh_token)),
+                destination: name.to_owned(),
             })),
         };
         let portal = Portal {
