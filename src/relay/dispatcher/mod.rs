@@ -244,7 +244,7 @@ impl Dispatcher {
         self.start_record();
         self.start_requests(monotonic, &active);
         self.start_note();
-        self.start_usage_note();
+        self.start_usage_note(monotonic);
         if !self.draining() {
             self.start_read(monotonic);
         }

@@ -1,5 +1,7 @@
 //! Passes on what the receiver says of its daily limit, for status.
 
+use std::time::Duration;
+
 use super::Dispatcher;
 use super::events::Event;
 use crate::relay::reconnect::retrying;
@@ -7,9 +9,9 @@ use crate::store::{NotedUsage, StoreError};
 
 impl Dispatcher {
     /// Writes the receiver's last word, if that is news. Nothing else waits for it.
-    pub(super) fn start_usage_note(&mut self) {
+    pub(super) fn start_usage_note(&mut self, monotonic: Duration) {
         let heard = self.renderings.current().usage();
-        let Some(heard) = self.usage.next(heard, self.context.clock.monotonic()) else {
+        let Some(heard) = self.usage.next(heard, monotonic) else {
             return;
         };
         let noted = NotedUsage {
