@@ -44,7 +44,7 @@ pub use self::options::{DatabaseOptions, MissingFile, Pooler};
 pub(crate) use self::postgres::Postgres;
 pub(crate) use self::row::{Column, Row, only};
 pub(crate) use self::sqlite::Sqlite;
-pub use self::statement::in_sqlite;
+pub use self::statement::{at_first, in_sqlite};
 pub(crate) use self::statement::{Statement, sql};
 pub(crate) use self::transaction::{Transaction, Work};
 
