@@ -25,7 +25,10 @@ async fn the_record_prepares_without_what_is_for_a_second_try() {
     let whole = include_str!("../../../src/store/sql/postgres/record.sql");
     let first = at_first(whole);
     assert_eq!(
-        (whole.matches("do update").count(), first.matches("do update").count()),
+        (
+            whole.matches("do update").count(),
+            first.matches("do update").count()
+        ),
         (2, 0)
     );
     assert!(!first.contains('}') && first.lines().count() < whole.lines().count());
