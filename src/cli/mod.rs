@@ -57,7 +57,7 @@ struct Cli {
 enum Verb {
     /// See it work: pipeline, relay and a receiver that misbehaves, in one process
     #[command(
-        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
+        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --crm\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
     )]
     Demo(demo::Demo),
 
