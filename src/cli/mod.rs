@@ -12,6 +12,7 @@ mod database;
 mod demo;
 mod enqueue;
 mod exit;
+mod indented;
 mod init;
 mod key;
 mod list;
@@ -19,6 +20,7 @@ mod migrate;
 mod mock;
 mod output;
 mod pause;
+mod preview;
 mod progress;
 mod reload;
 mod replay;
@@ -55,7 +57,7 @@ struct Cli {
 enum Verb {
     /// See it work: pipeline, relay and a receiver that misbehaves, in one process
     #[command(
-        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
+        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --crm\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
     )]
     Demo(demo::Demo),
 
@@ -77,6 +79,11 @@ enum Verb {
     #[command(after_help = "Nothing is written. Fails if rows would be refused.\n\n\
                             Examples:\n  aftercommit check\n  aftercommit check crm --json")]
     Check(check::Check),
+
+    /// Show the requests that the next owed rows would send, secrets left out
+    #[command(after_help = "Nothing is sent, not even a login, and nothing is written.\n\n\
+                            Examples:\n  aftercommit preview crm\n  aftercommit preview crm --rows 200 --json")]
+    Preview(preview::PreviewVerb),
 
     /// Deliver what is committed, until the process is asked to end
     #[command(
@@ -163,14 +170,19 @@ pub fn main() -> ExitCode {
 /// What every verb runs on; benchmarks run the relay on the same.
 ///
 /// Half of the cores, one at least: a thread delivers tens of thousands of rows a second, and a second one costs a tenth more
-/// CPU a row for passing work around. `TOKIO_WORKER_THREADS` in the environment says otherwise.
+/// CPU a row for passing work around. Even the readiness to pass it costs a twentieth, so a lone thread is without it.
+/// `TOKIO_WORKER_THREADS` in the environment says otherwise.
 pub fn runtime() -> std::io::Result<Runtime> {
-    let mut builder = Builder::new_multi_thread();
-    if std::env::var_os("TOKIO_WORKER_THREADS").is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        builder.worker_threads((cores / 2).max(1));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let asked = std::env::var("TOKIO_WORKER_THREADS");
+    let threads = asked.ok().and_then(|threads| threads.parse().ok());
+    match threads.unwrap_or(cores / 2) {
+        0 | 1 => Builder::new_current_thread().enable_all().build(),
+        threads => Builder::new_multi_thread()
+            .worker_threads(threads)
+            .enable_all()
+            .build(),
     }
-    builder.enable_all().build()
 }
 
 async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
@@ -180,6 +192,7 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Migrate(verb) => migrate::run(&verb, settings).await,
         Verb::Apply(verb) => apply::run(&verb, settings).await,
         Verb::Check(verb) => check::run(&verb, settings).await,
+        Verb::Preview(verb) => preview::run(&verb, settings).await,
         Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,

@@ -14,4 +14,5 @@ mod shards;
 mod statements;
 mod takeover;
 mod together;
+mod usage;
 pub(crate) mod world;

@@ -19,11 +19,13 @@ mod outcomes;
 mod parts;
 mod preflight;
 mod prepare;
+pub mod preview;
 mod reads;
 mod recorder;
 mod renderings;
 mod sender;
 mod sending;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,7 @@ use tokio_util::sync::CancellationToken;
 use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
+use super::limits::usage::UsageNotes;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context};
@@ -117,6 +120,7 @@ pub(super) async fn dispatch(
         health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
         preflight: Preflight::Due,
+        usage: UsageNotes::default(),
         tasks: JoinSet::new(),
         clock: DatabaseClock {
             read: now,
@@ -149,6 +153,7 @@ pub(super) struct Dispatcher {
     health: Health,
     renderings: Renderings,
     preflight: Preflight,
+    usage: UsageNotes,
     /// Reads, records and requests under way.
     tasks: JoinSet<Event>,
     clock: DatabaseClock,
@@ -236,9 +241,10 @@ impl Dispatcher {
         } else {
             self.give_back(now);
         }
-        self.start_record();
+        self.start_record(monotonic);
         self.start_requests(monotonic, &active);
         self.start_note();
+        self.start_usage_note(monotonic);
         if !self.draining() {
             self.start_read(monotonic);
         }
@@ -342,8 +348,10 @@ impl Dispatcher {
         let limit = (self.limits.next_change(monotonic))
             .filter(|_| !self.draining())
             .map(|at| at.saturating_sub(monotonic).max(Duration::from_millis(1)));
+        let record = self.recorder.grows_until(self.sender.waiting());
+        let record = record.map(|until| until.saturating_sub(monotonic));
         let poll = (!self.draining()).then(|| self.intake.next_look().saturating_sub(monotonic));
-        [due, held, limit, poll]
+        [due, held, limit, record, poll]
             .into_iter()
             .flatten()
             .min()
