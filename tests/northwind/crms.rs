@@ -94,6 +94,21 @@ object = "{object}"
 fields = { {fields} }
 "#;
 
+const SALESFORCE: &str = r#"
+type = "salesforce"
+login_url = "{url}"
+client_id = "app"
+client_secret = "secret"
+external_id = "{key}"
+"#;
+
+const HUBSPOT: &str = r#"
+type = "hubspot"
+url = "{url}"
+access_token = "pat-na1-mock"
+id_property = "{key}"
+"#;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn customers_are_the_same_at_both_crms_and_of_what_changes_exactly_that_arrives() {
     let rows = folder_of_rows();
@@ -297,38 +312,31 @@ fn records<'d>(dump: &'d Value, target: &Target) -> BTreeMap<&'d str, BTreeMap<&
 }
 
 fn configure(folder: &TempDir, database: &str, crms: &Crms) {
-    let mut text = CONFIG.replace("{database}", database);
-    for target in &crms.salesforce.targets {
+    let at_salesforce = crms.salesforce.targets.iter().map(|target| {
+        let parent = r#", "Account.Ext__c" = "customer_id""#;
         let parent = if target.object == PEOPLE.object {
-            r#", "Account.Ext__c" = "customer_id""#
+            parent
         } else {
             ""
         };
-        text += &section(target, parent);
-        text += &format!(
-            "type = \"salesforce\"\nlogin_url = \"{}\"\nclient_id = \"app\"\nclient_secret = \"secret\"\n\
-             external_id = \"{}\"\n",
-            crms.salesforce.url, target.key
-        );
-    }
-    for target in &crms.hubspot.targets {
-        text += &section(target, "");
-        text += &format!(
-            "type = \"hubspot\"\nurl = \"{}\"\naccess_token = \"pat-na1-mock\"\nid_property = \"{}\"\n",
-            crms.hubspot.url, target.key
-        );
-    }
+        section(target, SALESFORCE, &crms.salesforce.url, parent)
+    });
+    let hubspot = crms.hubspot.targets.iter();
+    let at_hubspot = hubspot.map(|target| section(target, HUBSPOT, &crms.hubspot.url, ""));
+    let sections: String = at_salesforce.chain(at_hubspot).collect();
+    let text = CONFIG.replace("{database}", database) + &sections;
     std::fs::write(folder.path().join("aftercommit.toml"), text).unwrap();
 }
 
-fn section(target: &Target, more: &str) -> String {
-    let fields = target
-        .fields
-        .iter()
-        .map(|(field, column)| format!("{field} = \"{column}\""));
-    let fields: Vec<String> = fields.collect();
-    DESTINATION
+fn section(target: &Target, crm: &str, url: &str, more: &str) -> String {
+    let fields = target.fields.iter();
+    let fields: Vec<String> = fields
+        .map(|(field, column)| format!("{field} = \"{column}\""))
+        .collect();
+    (DESTINATION.to_owned() + crm)
         .replace("{name}", &target.object.to_lowercase())
         .replace("{object}", target.object)
+        .replace("{key}", target.key)
+        .replace("{url}", url)
         .replace("{fields}", &(fields.join(", ") + more))
 }

@@ -155,9 +155,9 @@ async fn finish(world: World, relay: Running, codes: &[Code]) {
         count(&code.met) + 2 * code.mates_met.as_deref().map_or(0, count)
     };
     let attempts = codes.iter().map(attempts_of).sum();
-    let names = codes.iter().enumerate().filter_map(|(line, code)| {
-        matches!(code.becomes, Becomes::Waits(_)).then(|| format!("'{}'", destination(line)))
-    });
+    let lines = codes.iter().enumerate();
+    let waits = lines.filter(|(_, code)| matches!(code.becomes, Becomes::Waits(_)));
+    let names = waits.map(|(line, _)| format!("'{}'", destination(line)));
     let waiting: Vec<String> = names.chain(["''".to_owned()]).collect();
     let made = format!(
         "select count(*) from aftercommit.attempt where number = 1 or destination not in ({})",
