@@ -4,6 +4,7 @@
 //! nothing about retries and writes nothing. Only `client` sends.
 
 pub mod answer;
+pub mod bulk;
 pub mod client;
 pub mod failure;
 pub mod hubspot;
@@ -20,6 +21,7 @@ use crate::core::key::IdempotencyKey;
 use crate::core::outcome::Report;
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
+use bulk::Bulk;
 use preflight::Finding;
 
 /// One delivery about to be sent: everything a request may depend on.
@@ -68,7 +70,7 @@ pub struct UnknownRendering {
 
 /// A configured receiver.
 ///
-/// Promises: a request for a row goes out only from `deliver`; exactly one report per delivery comes back, in their order; a
+/// Promises: a request for a row goes out only from `deliver`, or by the steps of a job (`bulk`); exactly one report per delivery comes back, in their order; a
 /// report is `Accepted` only on a positive answer for that row; no future outlives the request's deadline.
 #[async_trait::async_trait]
 pub trait Destination: Send + Sync {
@@ -87,6 +89,11 @@ pub trait Destination: Send + Sync {
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         let _ = now;
         vec![]
+    }
+
+    /// What it can do with many deliveries at once, if anything.
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        None
     }
 
     /// Sends one request for `batch` (1 to [`Destination::batch_limit`] deliveries) and reads its answer.

@@ -29,7 +29,8 @@ const ENOUGH_BYTES: u64 = 64 * 1024;
 pub(super) struct Content {
     /// Boxed: it goes through many hands.
     pub(super) owed: Box<Owed>,
-    pub(super) _share: Option<Share>,
+    /// Held, not read.
+    pub(super) share: Option<Share>,
 }
 
 /// Where reading stands.
@@ -198,7 +199,7 @@ impl Intake {
     }
 
     /// Whether it is worth while to read for the bytes that are free.
-    fn has_memory(&self) -> bool {
+    pub(super) fn has_memory(&self) -> bool {
         self.memory.free() >= ENOUGH_BYTES.min(self.limits.bytes)
     }
 }
@@ -259,7 +260,7 @@ impl Dispatcher {
     /// Whether more should be read: there is little to send, and memory for more, or none that will be free by itself.
     fn is_hungry(&mut self) -> bool {
         let ready = self.queue.ready();
-        if !self.intake.awaited.is_empty() || ready >= self.intake.rows() {
+        if !self.intake.awaited.is_empty() || ready >= self.enough() {
             return false;
         }
         if ready == 0 && !self.intake.has_memory() {
@@ -271,7 +272,8 @@ impl Dispatcher {
 
     /// Deliveries whose content is free again soon.
     pub(super) fn on_its_way(&self) -> usize {
-        self.recorder.beginning() + self.sender.len()
+        let by_jobs = self.recorder.beginning_by_jobs() + self.bulk.holding();
+        self.recorder.beginning() + self.sender.len() + by_jobs
     }
 
     /// Makes room for what can go sooner than what is held, if there is anything.

@@ -166,7 +166,7 @@ impl Dispatcher {
             if self.intake.awaited.remove(&owed.row.id) {
                 let share = self.intake.memory.share(owed.row.payload.len());
                 let owed = Box::new(owed);
-                self.prepare(Content { owed, _share: share }, now, &active);
+                self.prepare(Content { owed, share }, now, &active);
             } else {
                 let behind = behind.get(&owed.row.id).copied();
                 self.offer(owed, behind, now, &mut left_out);
@@ -200,7 +200,7 @@ impl Dispatcher {
             .flatten()
             .map(|share| Content {
                 owed: Box::new(owed),
-                _share: Some(share),
+                share: Some(share),
             });
         let item = self.item(outline, behind, content);
         if self.queue.offer(item) == Offered::LeftOut {
