@@ -23,7 +23,7 @@ pub trait Bulk: Send + Sync {
     fn worth(&self) -> Option<BulkWorth>;
 
     /// How long a job may last before it is given up.
-    fn timeout(&self) -> Duration;
+    fn job_timeout(&self) -> Duration;
 
     /// What a job calls the record of this row; none if no job can say truthfully what a request says of it. Two rows of
     /// one name must not share a job.

@@ -89,7 +89,7 @@ impl NewJob {
             awaited: data.awaited,
             clock: self.clock,
             since,
-            until: since.saturating_add(bulk.timeout()),
+            until: since.saturating_add(bulk.job_timeout()),
             destination: self.destination,
         })
     }
@@ -97,7 +97,10 @@ impl NewJob {
     /// An error says why no data must be sent.
     async fn put_on_record(&self, job: &str) -> Result<(), &'static str> {
         let store = &self.context.store;
-        let noted = retrying("note a job", &self.abort, || store.note_job(&self.lease, self.dispatch, job)).await;
+        let noted = retrying("note a job", &self.abort, || {
+            store.note_job(&self.lease, self.dispatch, job)
+        })
+        .await;
         if !matches!(noted, Some(Ok(true))) {
             return Err("not sent: the job could not be put on record under the lease");
         }
@@ -172,7 +175,10 @@ impl RunningJob {
 
     async fn look(&self, monotonic: Duration) -> Step {
         let Some(bulk) = self.destination.bulk() else {
-            return Step::Ended(self.awaited.all(&Outcome::Unknown, "the destination knows no jobs any more"));
+            return Step::Ended(
+                self.awaited
+                    .all(&Outcome::Unknown, "the destination knows no jobs any more"),
+            );
         };
         let now = self.clock.now(monotonic);
         match bulk.poll(&self.id, &self.awaited, now).await {

@@ -38,8 +38,11 @@ pub(super) async fn take_over(
     };
     let settle: Vec<Settlement> = left_behind(&orphans)
         .map(|(orphan, entry)| {
-            let told = known.remove(&entry.entry.outbox_id).filter(|_| orphan.job.is_some());
-            let report = told.unwrap_or_else(|| Report::unknown("the relay ended before the outcome was on record"));
+            let told = known
+                .remove(&entry.entry.outbox_id)
+                .filter(|_| orphan.job.is_some());
+            let report =
+                told.unwrap_or_else(|| Report::unknown("the relay ended before the outcome was on record"));
             settlement(orphan, entry, report, active, chance.f64())
         })
         .collect();

@@ -12,8 +12,7 @@ use super::database::Database;
 use super::{
     Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed,
     OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch,
-    jobs, leases, order,
-    orphans, pauses, record, rendering, settings, unrouted,
+    jobs, leases, order, orphans, pauses, record, rendering, settings, unrouted,
 };
 use crate::core::row::RowId;
 

@@ -6,6 +6,7 @@
 mod chance;
 mod chores;
 mod invariants;
+mod jobs;
 mod outages;
 mod steps;
 mod world;

@@ -22,7 +22,7 @@ use crate::core::decide::CancelRequest;
 use crate::core::limit::breaker::Permission;
 use crate::core::outcome::Report;
 use crate::core::time::Timestamp;
-use crate::destination::bulk::BulkWorth;
+use crate::destination::bulk::{Bulk, BulkWorth};
 use crate::relay::Active;
 use crate::relay::job::{Made, NewJob, RunningJob};
 use crate::store::DispatchId;
@@ -127,7 +127,7 @@ impl Dispatcher {
 
     /// How many ready deliveries are enough for now: what a fetch brings, or what a job takes.
     pub(super) fn enough(&self) -> usize {
-        let of_job = self.renderings.current().bulk().and_then(|bulk| bulk.worth());
+        let of_job = self.renderings.current().bulk().and_then(Bulk::worth);
         let of_job = of_job.map_or(0, |worth| worth.most_rows);
         self.intake.rows().max(of_job)
     }
@@ -156,7 +156,9 @@ impl Dispatcher {
         }
         let taken = self.queue.take_these(&chosen);
         let contents = taken.into_iter().filter_map(|(_, content)| content);
-        let rows = contents.filter_map(|content| self.readied(content, now, active)).collect();
+        let rows = contents
+            .filter_map(|content| self.readied(content, now, active))
+            .collect();
         self.recorder.begin_job(rows);
     }
 
@@ -257,13 +259,20 @@ impl Dispatcher {
                 relay: self.context.relay,
                 sequence: first.sequence,
             },
-            rows: flight.deliveries.iter().map(|one| one.owed().row.clone()).collect(),
+            rows: flight
+                .deliveries
+                .iter()
+                .map(|one| one.owed().row.clone())
+                .collect(),
             clock: self.clock,
             tenure: self.tenure.clone(),
             timeout: active.timeout,
             abort: self.stop.abort.clone(),
         };
-        let id = self.tasks.spawn(async move { Event::Job(JobEvent::Made(job.make().await)) }).id();
+        let id = self
+            .tasks
+            .spawn(async move { Event::Job(JobEvent::Made(job.make().await)) })
+            .id();
         self.bulk.at_work.insert(id, flight);
     }
 

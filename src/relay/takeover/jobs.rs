@@ -16,6 +16,9 @@ use crate::relay::reconnect::retrying;
 use crate::relay::{Active, Context};
 use crate::store::{FetchLimits, Lease, Orphan, Owed, StoreError};
 
+/// Bytes that a file of results may have, though only some of the job's rows are this shard's, or owed still.
+const MOST_RESULTS: usize = 64 * 1024 * 1024;
+
 /// What is known of the deliveries of jobs, by outbox id.
 pub(super) type Known = HashMap<i64, Report>;
 
@@ -32,7 +35,10 @@ pub(super) async fn see_to(
         let Some(job) = &orphan.job else { continue };
         let (destination, shard) = (&lease.shard.destination, lease.shard.number);
         tracing::info!(%destination, shard, job, rows = orphan.owed.len(), "a job was left behind: waiting for its end");
-        let left = retrying("read a job", &stop.abort, || left_behind(context, lease, active, orphan, job)).await?;
+        let left = retrying("read a job", &stop.abort, || {
+            left_behind(context, lease, active, orphan, job)
+        })
+        .await?;
         let (ids, mut running) = match left {
             Ok(Some(left)) => left,
             Ok(None) => continue,
@@ -72,14 +78,18 @@ async fn left_behind(
             break;
         };
         left.retain(|outbox_id| *outbox_id > last);
-        let named: Vec<&Owed> = owed.iter().filter(|owed| bulk.name(&owed.row).is_some()).collect();
+        let named: Vec<&Owed> = owed
+            .iter()
+            .filter(|owed| bulk.name(&owed.row).is_some())
+            .collect();
         let rows: Vec<&OutboxRow> = named.iter().map(|owed| &owed.row).collect();
         ids.extend(rows.iter().map(|row| row.id));
         awaited.extend(bulk.data(&rows).awaited);
     }
+    awaited.most_bytes = awaited.most_bytes.max(MOST_RESULTS);
     // What it has lasted already counts.
     let lasted = orphan.now.since(orphan.at);
-    let until = clock.at.saturating_add(bulk.timeout().saturating_sub(lasted));
+    let until = clock.at.saturating_add(bulk.job_timeout().saturating_sub(lasted));
     let running = RunningJob {
         id: job.to_owned(),
         awaited,

@@ -17,7 +17,11 @@ fn what_is_ready_is_shown_with_what_is_held_of_it_and_taken_by_its_id() {
     assert_eq!(ready, [(1, Some(1)), (3, None), (4, Some(4))]);
 
     let taken = queue.take_these(&[1, 2, 4, 9]);
-    assert_eq!(taken, [(1, Some(1)), (4, Some(4))], "what waits behind another is not ready");
+    assert_eq!(
+        taken,
+        [(1, Some(1)), (4, Some(4))],
+        "what waits behind another is not ready"
+    );
     assert_eq!(sent(&mut queue, 0), [3], "and nothing is taken twice");
     queue.end(1, Ended::Delivered);
     assert_eq!(sent(&mut queue, 0), [2], "they are in flight as any other");

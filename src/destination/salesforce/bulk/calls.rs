@@ -47,7 +47,11 @@ pub(super) fn build(
     authorization: HeaderValue,
 ) -> Result<Request, InvalidHeaderValue> {
     let (method, step, body) = match call {
-        Call::Open => (Method::POST, String::new(), Some(("application/json", opening(rendering)))),
+        Call::Open => (
+            Method::POST,
+            String::new(),
+            Some(("application/json", opening(rendering))),
+        ),
         Call::Data(job, data) => {
             let csv = "text/csv; charset=UTF-8";
             (Method::PUT, format!("/{job}/batches"), Some((csv, data)))
@@ -60,11 +64,16 @@ pub(super) fn build(
         Call::Results(job, file) => (Method::GET, format!("/{job}/{file}"), None),
     };
     let mut url = instance.clone();
-    url.set_path(&format!("/services/data/v{}/jobs/ingest{step}", rendering.api_version));
+    url.set_path(&format!(
+        "/services/data/v{}/jobs/ingest{step}",
+        rendering.api_version
+    ));
     let mut request = Request::new(method, url);
     *request.headers_mut() = headers(rendering, &[], authorization)?;
     if let Some((kind, body)) = body {
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        request
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         *request.body_mut() = Some(body.into());
     }
     Ok(request)

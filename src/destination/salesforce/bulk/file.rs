@@ -46,7 +46,10 @@ pub(super) fn folded(id: &str) -> String {
 /// The file about `rows`, each of which has a line. Its header holds every field that one of them has.
 pub(super) fn data(rendering: &SalesforceRendering, rows: &[&OutboxRow]) -> JobData {
     let lines: Vec<Line<'_>> = rows.iter().filter_map(|row| line(rendering, row)).collect();
-    let fields: BTreeSet<&str> = lines.iter().flat_map(|line| line.cells.iter().map(|cell| cell.0)).collect();
+    let fields: BTreeSet<&str> = lines
+        .iter()
+        .flat_map(|line| line.cells.iter().map(|cell| cell.0))
+        .collect();
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::Any(b'\n'))
         .from_writer(Vec::new());

@@ -63,7 +63,8 @@ impl Salesforce {
     /// Sends one request; only a 2xx is a good answer.
     async fn ask(&self, ask: Ask<'_>) -> Result<Answer, Refused> {
         let sessions = &self.org.sessions;
-        let session = (sessions.get(ask.now).await).map_err(|trouble| unsent(report::without_session(&trouble)))?;
+        let session =
+            (sessions.get(ask.now).await).map_err(|trouble| unsent(report::without_session(&trouble)))?;
         let left = ask.deadline.saturating_sub(self.org.clock.monotonic());
         if left.is_zero() {
             return Err(unsent(report::too_late()));
@@ -97,7 +98,13 @@ impl Salesforce {
     }
 
     /// One file of results; an aborted job need not have any.
-    async fn file(&self, job: &Job, name: &'static str, awaited: &Awaited, now: Timestamp) -> Result<Vec<u8>, Progress> {
+    async fn file(
+        &self,
+        job: &Job,
+        name: &'static str,
+        awaited: &Awaited,
+        now: Timestamp,
+    ) -> Result<Vec<u8>, Progress> {
         let caps = BodyCaps {
             read: awaited.most_bytes,
             keep: 0,
@@ -108,9 +115,13 @@ impl Salesforce {
             ..self.ask_for(Call::Results(&job.id, name), now)
         };
         match self.ask(ask).await {
-            Ok(Answer { trouble: Some(why), .. }) => Err(Progress::Unclear(format!("{name} cannot be read: {why}"))),
+            Ok(Answer {
+                trouble: Some(why), ..
+            }) => Err(Progress::Unclear(format!("{name} cannot be read: {why}"))),
             Ok(answer) => Ok(answer.body),
-            Err(Refused { status: Some(400), .. }) if job.state == "Aborted" => Ok(Vec::new()),
+            Err(Refused {
+                status: Some(400), ..
+            }) if job.state == "Aborted" => Ok(Vec::new()),
             Err(refused) => Err(unclear(refused)),
         }
     }
@@ -137,7 +148,7 @@ impl Bulk for Salesforce {
         })
     }
 
-    fn timeout(&self) -> Duration {
+    fn job_timeout(&self) -> Duration {
         self.org.bulk_timeout
     }
 

@@ -86,7 +86,10 @@ fn failed(error: &str, keep: usize) -> Told {
 /// Whatever kept the job from this row, requests can tell.
 fn unprocessed() -> Told {
     let detail = "the job ended before this row, which goes by a request next";
-    (judged(Outcome::Refused(Refusal::Together), detail.to_owned()), None)
+    (
+        judged(Outcome::Refused(Refusal::Together), detail.to_owned()),
+        None,
+    )
 }
 
 fn unnamed() -> Told {
@@ -113,6 +116,9 @@ fn columns<const N: usize>(file: &[u8], wanted: [&str; N]) -> impl Iterator<Item
     let lines = reader.into_records().map_while(Result::ok);
     lines.filter_map(move |line| {
         let values = places.map(|place| line.get(place?).map(str::to_owned));
-        values.iter().all(Option::is_some).then(|| values.map(Option::unwrap_or_default))
+        values
+            .iter()
+            .all(Option::is_some)
+            .then(|| values.map(Option::unwrap_or_default))
     })
 }
