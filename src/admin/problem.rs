@@ -213,7 +213,7 @@ impl From<StoreError> for Problem {
             );
         }
         match error {
-            StoreError::Refused(detail) => Self::unprocessable(detail),
+            StoreError::Refused(detail) | StoreError::Duplicate(detail) => Self::unprocessable(detail),
             _ => Self::internal(),
         }
     }

@@ -100,7 +100,7 @@ fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::NotMigrated
         | StoreError::TooOld { .. }
         | StoreError::TooNew { .. } => Exit::Database,
-        StoreError::Refused(_) => Exit::BadInput,
+        StoreError::Refused(_) | StoreError::Duplicate(_) => Exit::BadInput,
         StoreError::Unexpected(_) => Exit::Failed,
     }
 }

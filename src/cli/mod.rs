@@ -163,14 +163,19 @@ pub fn main() -> ExitCode {
 /// What every verb runs on; benchmarks run the relay on the same.
 ///
 /// Half of the cores, one at least: a thread delivers tens of thousands of rows a second, and a second one costs a tenth more
-/// CPU a row for passing work around. `TOKIO_WORKER_THREADS` in the environment says otherwise.
+/// CPU a row for passing work around. Even the readiness to pass it costs a twentieth, so a lone thread is without it.
+/// `TOKIO_WORKER_THREADS` in the environment says otherwise.
 pub fn runtime() -> std::io::Result<Runtime> {
-    let mut builder = Builder::new_multi_thread();
-    if std::env::var_os("TOKIO_WORKER_THREADS").is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        builder.worker_threads((cores / 2).max(1));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let asked = std::env::var("TOKIO_WORKER_THREADS");
+    let threads = asked.ok().and_then(|threads| threads.parse().ok());
+    match threads.unwrap_or(cores / 2) {
+        0 | 1 => Builder::new_current_thread().enable_all().build(),
+        threads => Builder::new_multi_thread()
+            .worker_threads(threads)
+            .enable_all()
+            .build(),
     }
-    builder.enable_all().build()
 }
 
 async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {

@@ -44,8 +44,8 @@ pub use self::options::{DatabaseOptions, MissingFile, Pooler};
 pub(crate) use self::postgres::Postgres;
 pub(crate) use self::row::{Column, Row, only};
 pub(crate) use self::sqlite::Sqlite;
-pub use self::statement::in_sqlite;
 pub(crate) use self::statement::{Statement, sql};
+pub use self::statement::{at_first, in_sqlite};
 pub(crate) use self::transaction::{Transaction, Work};
 
 /// A database, PostgreSQL or SQLite. Cheap to clone; all clones share their connections.

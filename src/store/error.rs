@@ -32,6 +32,9 @@ pub enum StoreError {
     /// The request itself was refused, in the database's own words; it would be refused again.
     #[error("{0}")]
     Refused(String),
+    /// A row of the same key is there already, in the database's own words.
+    #[error("{0}")]
+    Duplicate(String),
     /// The database answered in a way that this program does not understand: a bug, or a damaged database.
     #[error("unexpected answer from the database: {0}")]
     Unexpected(String),

@@ -15,14 +15,21 @@ use crate::core::delivery::{Reason, State};
 use crate::core::time::Timestamp;
 
 pub(super) async fn record(database: &Database, record: &Record) -> Result<Recorded, StoreError> {
+    let rows = match database.run(sql!(first "record"), args(record)).await {
+        // An attempt is on record as unknown, or this very record is, its answer lost; or a backfill met a settle.
+        Err(StoreError::Duplicate(_)) => database.run(sql!("record"), args(record)).await,
+        ran => ran,
+    };
+    recorded(&only(rows?)?)
+}
+
+fn args(record: &Record) -> Args {
     let args = of_shard(&record.lease.shard)
         .text(&id(record.lease.owner))
         .int(record.lease.epoch);
-    let args = begin(args, record.begin.as_ref());
-    let args = args
+    begin(args, record.begin.as_ref())
         .batch(settlements(&record.settle))
-        .batch(dispatches(&record.finished));
-    recorded(&only(database.run(sql!("record"), args).await?)?)
+        .batch(dispatches(&record.finished))
 }
 
 fn begin(args: Args, begin: Option<&Begin>) -> Args {
@@ -62,12 +69,12 @@ fn settlements(settle: &[Settlement]) -> Batch {
         .ints("outbox_id", each().map(|it| it.outbox_id))
         .ints("key_epoch", each().map(|it| i64::from(it.key_epoch)))
         .ints("attempts_before", each().map(|it| i64::from(it.attempts_before)))
-        .texts("kind", each().map(|it| kind(&it.kind)))
-        .texts(
+        .words("kind", each().map(|it| kind(&it.kind)))
+        .words(
             "state",
             each().map(|it| reason(it).map(|reason| reason.state().as_str())),
         )
-        .texts("reason", each().map(|it| reason(it).map(Reason::as_str)))
+        .words("reason", each().map(|it| reason(it).map(Reason::as_str)))
         .ints("after_us", each().map(after_us))
         .ints("excused", each().map(excused))
         .times("unknown_since", each().map(unknown_since));
@@ -84,7 +91,7 @@ fn ended_attempts(batch: Batch, attempts: &[Option<&EndedAttempt>]) -> Batch {
         .times("started_at", of_each(attempts, |it| Some(it.started_at)))
         .ints("rendering", of_each(attempts, |it| Some(it.rendering)))
         .texts("key", of_each(attempts, |it| it.key.as_deref()))
-        .texts(
+        .words(
             "outcome",
             of_each(attempts, |it| Some(it.report.outcome.as_str())),
         )

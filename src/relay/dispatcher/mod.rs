@@ -228,7 +228,7 @@ impl Dispatcher {
         } else {
             self.give_back(now);
         }
-        self.start_record();
+        self.start_record(monotonic);
         self.start_jobs(monotonic, &active);
         self.start_requests(monotonic, &active);
         self.start_note();
@@ -345,8 +345,10 @@ impl Dispatcher {
         let limit = (self.limits.next_change(monotonic))
             .filter(|_| !self.draining())
             .map(|at| at.saturating_sub(monotonic).max(Duration::from_millis(1)));
+        let record = self.recorder.grows_until(self.sender.waiting());
+        let record = record.map(|until| until.saturating_sub(monotonic));
         let poll = (!self.draining()).then(|| self.intake.next_look().saturating_sub(monotonic));
-        [due, held, limit, poll]
+        [due, held, limit, record, poll]
             .into_iter()
             .flatten()
             .min()

@@ -21,9 +21,13 @@ use crate::store::{EndedAttempt, Recorded, Settlement, SettlementKind};
 
 impl Dispatcher {
     /// Writes the next record, if there is one and none is in progress.
-    pub(super) fn start_record(&mut self) {
-        let returned = self.sender.returned;
-        let Some(record) = self.recorder.start(self.renderings.current_id(), returned) else {
+    pub(super) fn start_record(&mut self, monotonic: Duration) {
+        let grows_until = self.recorder.grows_until(self.sender.waiting());
+        if grows_until.is_some_and(|until| monotonic < until) {
+            return;
+        }
+        let (rendering, returned) = (self.renderings.current_id(), self.sender.returned);
+        let Some(record) = self.recorder.start(rendering, returned, monotonic) else {
             return;
         };
         let store = self.context.store.clone();

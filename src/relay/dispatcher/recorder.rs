@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::prepare::Prepared;
 use super::sender::Way;
@@ -13,6 +14,12 @@ use crate::store::{Begin, DispatchId, Entry, Lease, Record, RelayId, Settlement}
 
 /// The most deliveries that are put on record ahead of the wire.
 const MAX_AHEAD: usize = 1_024;
+
+/// How long a record grows while the wire has enough to do.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A wire that has fewer deliveries ahead of it never waits for a record to grow.
+const BUSY: usize = 128;
 
 /// What waits for the next record, and the record in progress.
 pub(super) struct Recorder {
@@ -30,6 +37,8 @@ pub(super) struct Recorder {
     /// How many deliveries came back when the record in progress began.
     returned_before: usize,
     ahead: usize,
+    /// When the last record was begun (monotonic).
+    started: Duration,
 }
 
 /// A record that is being written.
@@ -54,6 +63,7 @@ impl Recorder {
             in_progress: None,
             returned_before: 0,
             ahead: 0,
+            started: Duration::ZERO,
         }
     }
 
@@ -131,11 +141,24 @@ impl Recorder {
         begin
     }
 
+    /// Until when the next record grows, though it could be begun. Each record has a cost of its own, as much as that of
+    /// twenty deliveries, and the wire does not need it while `waiting` deliveries are on record and not sent.
+    pub(super) fn grows_until(&self, waiting: usize) -> Option<Duration> {
+        let is_needed = self.ahead < BUSY || waiting <= self.ahead / 2;
+        (self.in_progress.is_none() && self.is_due() && !is_needed).then(|| self.started + PATIENCE)
+    }
+
     /// The next record, if there is something to record and none in progress.
-    pub(super) fn start(&mut self, rendering: i64, returned: usize) -> Option<Arc<Record>> {
+    pub(super) fn start(
+        &mut self,
+        rendering: i64,
+        returned: usize,
+        monotonic: Duration,
+    ) -> Option<Arc<Record>> {
         if self.in_progress.is_some() || !self.is_due() {
             return None;
         }
+        self.started = monotonic;
         // A dispatch has either deliveries of one job, or none of any.
         let (mut begin, way) = match self.jobs.pop_front() {
             Some(rows) => (rows, Way::Job),
@@ -177,7 +200,63 @@ impl Recorder {
         // It grows at once and shrinks by quarters: records of few and of many deliveries follow one another, and one of
         // few must not leave the wire idle during the next.
         let came_back = returned.saturating_sub(self.returned_before);
-        self.ahead = (came_back * 4).max(self.ahead - self.ahead / 4).min(MAX_AHEAD);
+        self.ahead = (came_back * 6).max(self.ahead - self.ahead / 4).min(MAX_AHEAD);
         self.in_progress.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::core::delivery::Reason;
+    use crate::core::queue::Mark;
+    use crate::relay::dispatcher::outcomes::without_attempt;
+    use crate::store::{SettlementKind, Shard};
+
+    const START: Duration = Duration::from_secs(7);
+
+    /// One whose last record saw so many deliveries come back, with one thing to record.
+    fn recorder(came_back: usize) -> Recorder {
+        let relay = RelayId(Uuid::nil());
+        let shard = Shard::unrouted();
+        let lease = Lease {
+            shard,
+            owner: relay,
+            epoch: 1,
+        };
+        let mut recorder = Recorder::new(relay, lease, Sequence::default());
+        recorder.settle(settlement(), None);
+        assert!(recorder.start(1, 0, START).is_some());
+        assert!(recorder.done(came_back).is_some());
+        recorder.settle(settlement(), None);
+        recorder
+    }
+
+    fn settlement() -> Settlement {
+        let mark = Mark {
+            attempts: 0,
+            key_epoch: 0,
+        };
+        without_attempt(1, mark, SettlementKind::End(Reason::Operator))
+    }
+
+    #[test]
+    fn a_record_grows_while_the_wire_has_enough_and_for_no_longer_than_its_patience() {
+        let recorder = recorder(50);
+        assert_eq!(recorder.ahead(), 300);
+        assert_eq!(recorder.grows_until(151), Some(START + PATIENCE));
+        assert_eq!(recorder.grows_until(150), None);
+    }
+
+    #[test]
+    fn where_little_comes_back_or_nothing_is_to_be_recorded_no_record_waits() {
+        assert_eq!(recorder(20).grows_until(1_000), None);
+        let mut busy = recorder(50);
+        assert!(busy.start(1, 50, START).is_some());
+        assert_eq!(busy.grows_until(1_000), None);
+        busy.done(100);
+        assert_eq!(busy.grows_until(1_000), None);
     }
 }

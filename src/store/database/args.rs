@@ -34,6 +34,7 @@ pub(crate) struct Batch(Vec<(&'static str, Column)>);
 enum Column {
     Ints(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
+    Words(Vec<Option<&'static str>>),
     Times(Vec<Option<Timestamp>>),
     Bytes(Vec<Option<Vec<u8>>>),
 }
@@ -148,6 +149,15 @@ impl Batch {
         self.with(name, Column::Texts(owned.collect()))
     }
 
+    /// A column of texts that the program knows: nothing is copied.
+    pub(crate) fn words<T: Into<Option<&'static str>>>(
+        self,
+        name: &'static str,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.with(name, Column::Words(values.into_iter().map(Into::into).collect()))
+    }
+
     /// A column of times.
     pub(crate) fn times<T: Into<Option<Timestamp>>>(
         self,
@@ -183,6 +193,7 @@ impl Batch {
             match column {
                 Column::Ints(values) => arguments.add(values)?,
                 Column::Texts(values) => arguments.add(values)?,
+                Column::Words(values) => arguments.add(values)?,
                 Column::Times(values) => arguments.add(values)?,
                 Column::Bytes(values) => arguments.add(values)?,
             }
@@ -205,6 +216,7 @@ impl Column {
         match self {
             Self::Ints(values) => values.len(),
             Self::Texts(values) => values.len(),
+            Self::Words(values) => values.len(),
             Self::Times(values) => values.len(),
             Self::Bytes(values) => values.len(),
         }
@@ -214,6 +226,7 @@ impl Column {
         match self {
             Self::Ints(values) => values[index].into(),
             Self::Texts(values) => values[index].as_deref().into(),
+            Self::Words(values) => values[index].into(),
             Self::Times(values) => values[index].map(Timestamp::as_micros).into(),
             Self::Bytes(values) => values[index].as_deref().map(hex).into(),
         }

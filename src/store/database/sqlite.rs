@@ -1,7 +1,8 @@
 //! Connections to SQLite: one that writes, some that read, one that only watches.
 
+use std::path::PathBuf;
 use std::str::FromStr as _;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::TryStreamExt as _;
 use sqlx::ConnectOptions as _;
@@ -21,9 +22,27 @@ pub(crate) struct Sqlite {
     pub(super) readers: SqlitePool,
     /// One connection that is never replaced: `data_version` compares only with what the same connection said before.
     watcher: SqlitePool,
+    /// The write-ahead log beside the file.
+    log: PathBuf,
+}
+
+/// What a commit changes about the write-ahead log, as its directory entry tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LogTrace {
+    bytes: u64,
+    modified: SystemTime,
 }
 
 impl Sqlite {
+    /// `None` where there is no log, or nobody may look.
+    pub(super) fn log_trace(&self) -> Option<LogTrace> {
+        let entry = std::fs::metadata(&self.log).ok()?;
+        Some(LogTrace {
+            bytes: entry.len(),
+            modified: entry.modified().ok()?,
+        })
+    }
+
     pub(super) async fn data_version(&self) -> Result<i64, StoreError> {
         let mut connection = self.watcher.acquire().await?;
         Ok(sqlx::query_scalar("pragma data_version")
@@ -50,6 +69,8 @@ pub(super) fn open(url: &str, options: &DatabaseOptions) -> Result<Sqlite, Store
             "a SQLite database in memory is gone when the program ends; name a file".to_owned(),
         ));
     }
+    let mut log = file.get_filename().as_os_str().to_owned();
+    log.push("-wal");
     let file = file
         .busy_timeout(options.lock_timeout)
         // An acknowledged write survives a loss of power.
@@ -67,6 +88,7 @@ pub(super) fn open(url: &str, options: &DatabaseOptions) -> Result<Sqlite, Store
         writer: pool(1, options).connect_lazy_with(writing.journal_mode(SqliteJournalMode::Wal)),
         readers: pool(options.max_connections, options).connect_lazy_with(reading.clone()),
         watcher: pool(1, options).connect_lazy_with(reading),
+        log: log.into(),
     })
 }
 

@@ -8,28 +8,43 @@ use std::sync::LazyLock;
 /// A statement as each database takes it.
 #[derive(Debug)]
 pub(crate) struct Statement {
-    postgres: &'static str,
-    sqlite: LazyLock<String, SqliteText>,
+    postgres: Text,
+    sqlite: Text,
 }
 
-type SqliteText = fn() -> String;
+type Text = LazyLock<String, fn() -> String>;
 
 impl Statement {
     /// Of two texts. Use [`sql!`], which finds them.
-    pub(crate) const fn new(postgres: &'static str, sqlite: SqliteText) -> Self {
+    pub(crate) const fn new(postgres: fn() -> String, sqlite: fn() -> String) -> Self {
         Self {
-            postgres,
+            postgres: LazyLock::new(postgres),
             sqlite: LazyLock::new(sqlite),
         }
     }
 
-    pub(super) fn postgres(&self) -> &'static str {
-        self.postgres
+    pub(super) fn postgres(&'static self) -> &'static str {
+        &self.postgres
     }
 
     pub(super) fn sqlite(&'static self) -> &'static str {
         &self.sqlite
     }
+}
+
+/// A statement without the parts that are for a second try only, each from a line `-- again {` to a line `-- }`.
+pub fn at_first(whole: &str) -> String {
+    let mut again = false;
+    let mut first = String::with_capacity(whole.len());
+    for line in whole.lines() {
+        match line.trim() {
+            "-- again {" => again = true,
+            "-- }" => again = false,
+            _ if again => {}
+            _ => first.extend([line, "\n"]),
+        }
+    }
+    first
 }
 
 /// A shared statement in the words of SQLite: it has no schemas, and `now()` is microseconds since 1970.
@@ -41,34 +56,27 @@ pub fn in_sqlite(shared: &str) -> String {
         .replace("now()", "(cast(unixepoch('subsec') * 1000 as integer) * 1000)")
 }
 
-/// The statement of this name: `sql!("fetch")` from two files, `sql!(shared "leases")` from one.
+/// The statement of this name: `sql!("fetch")` from two files, `sql!(shared "leases")` from one; `sql!(first "record")` is
+/// [`at_first`] of the one for PostgreSQL.
 macro_rules! sql {
-    (shared $name:literal) => {{
-        const TEXT: &str = include_str!(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/src/store/sql/shared/",
-            $name,
-            ".sql"
-        ));
-        static STATEMENT: $crate::store::database::Statement =
-            $crate::store::database::Statement::new(TEXT, || $crate::store::database::in_sqlite(TEXT));
-        &STATEMENT
-    }};
-    ($name:literal) => {{
-        const TEXT: &str = include_str!(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/src/store/sql/sqlite/",
-            $name,
-            ".sql"
-        ));
+    (shared $name:literal) => {
+        $crate::store::database::sql!(@ $crate::store::database::sql!(@ "shared", $name).to_owned(), "shared", $name)
+    };
+    (first $name:literal) => {
+        $crate::store::database::sql!(
+            @ $crate::store::database::at_first($crate::store::database::sql!(@ "postgres", $name)), "sqlite", $name
+        )
+    };
+    ($name:literal) => {
+        $crate::store::database::sql!(@ $crate::store::database::sql!(@ "postgres", $name).to_owned(), "sqlite", $name)
+    };
+    (@ $folder:literal, $name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/sql/", $folder, "/", $name, ".sql"))
+    };
+    (@ $postgres:expr, $folder:literal, $name:literal) => {{
         static STATEMENT: $crate::store::database::Statement = $crate::store::database::Statement::new(
-            include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/src/store/sql/postgres/",
-                $name,
-                ".sql"
-            )),
-            || $crate::store::database::in_sqlite(TEXT),
+            || $postgres,
+            || $crate::store::database::in_sqlite($crate::store::database::sql!(@ $folder, $name)),
         );
         &STATEMENT
     }};

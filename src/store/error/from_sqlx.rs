@@ -58,6 +58,7 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
         "26000" | "42P05" => unavailable(
             "a pooler in transaction mode lends the session to others: set `database.pooler` to `transaction`",
         ),
+        "23505" => StoreError::Duplicate(with_hint(answer)),
         _ => match &code[..2.min(code.len())] {
             // 0A: the schema changed under a prepared statement.
             "08" | "0A" | "25" | "53" | "57" | "58" => unavailable("try again"),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use aftercommit::store::database::in_sqlite;
+use aftercommit::store::database::{at_first, in_sqlite};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqlSafeStr as _, SqliteConnection};
 
 use super::world::{Backend, World};
@@ -16,6 +16,24 @@ async fn every_statement_prepares_on_postgres() {
         let prepared = connection.prepare(AssertSqlSafe(text).into_sql_str()).await;
         assert!(prepared.is_ok(), "{name}: {}", prepared.unwrap_err());
     }
+}
+
+#[tokio::test]
+async fn the_record_prepares_without_what_is_for_a_second_try() {
+    let world = World::migrated(Backend::Postgres).await;
+    let mut connection = PgConnection::connect(&world.url).await.unwrap();
+    let whole = include_str!("../../../src/store/sql/postgres/record.sql");
+    let first = at_first(whole);
+    assert_eq!(
+        (
+            whole.matches("do update").count(),
+            first.matches("do update").count()
+        ),
+        (2, 0)
+    );
+    assert!(!first.contains('}') && first.lines().count() < whole.lines().count());
+    let prepared = connection.prepare(AssertSqlSafe(first).into_sql_str()).await;
+    assert!(prepared.is_ok(), "{}", prepared.unwrap_err());
 }
 
 #[tokio::test]

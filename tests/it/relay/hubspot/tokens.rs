@@ -31,6 +31,8 @@ on_both! {
             story.contacts(2).await;
             let reason = story.pause_reason().await;
             assert!(reason.contains("HTTP 401 for a token and for the one that replaced it"), "{reason}");
+            // The pause and the outcome are written side by side.
+            story.world.until_number("select count(*) from aftercommit.dispatch", 0).await;
             assert_eq!(story.attempts("p1@b.co").await, "throttled 401, refused 401");
             assert_eq!(story.counted().await, 0);
             story.portal.with(|_, faults, _| faults.clear());
