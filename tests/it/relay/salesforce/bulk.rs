@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::world::{Backend, on_both};
+use super::super::world::{Backend, Running, on_both};
 use super::{COLLECTION, Org, PAUSED};
 
 const OPENED: &str = "POST /services/data/v62.0/jobs/ingest";
@@ -49,6 +49,12 @@ impl Org {
             .number("select count(*) from aftercommit.dispatch where job is not null")
             .await
     }
+}
+
+/// A relay is asked to end, and does so long before its grace time is over.
+async fn ended(relay: Running) {
+    let ended = relay.relay.shutdown(Duration::from_mins(10));
+    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap();
 }
 
 on_both! {
@@ -193,7 +199,7 @@ on_both! {
         org.commit_many(20).await;
         let first = org.relay().await;
         org.looked_at(2).await;
-        first.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+        ended(first).await;
         assert_eq!((org.open_dispatches().await, org.world.states().await["pending"]), (1, 20));
 
         let second = org.relay().await;
@@ -214,7 +220,7 @@ on_both! {
         for looks in [1, 2] {
             let relay = org.relay().await;
             org.looked_at(looks * 2).await;
-            relay.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+            ended(relay).await;
         }
         assert_eq!((org.open_dispatches().await, org.count(OPENED)), (1, 1));
         org.let_jobs_end();
@@ -228,7 +234,7 @@ on_both! {
         org.commit_many(20).await;
         let first = org.relay().await;
         org.looked_at(1).await;
-        first.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+        ended(first).await;
         org.mock.with(|org, _, _| org.forget_jobs());
         org.let_jobs_end();
         let second = org.relay().await;
