@@ -83,7 +83,7 @@ impl Dispatcher {
         while self.on_wire() < self.limits.concurrency() {
             let (most, most_bytes) = (self.limits.batch_size(), self.limits.most_bytes());
             let Some(upcoming) = self.sender.upcoming(most, most_bytes) else {
-                if self.beginning() == 0 {
+                if self.beginning() == 0 && !self.bulk.waits() {
                     self.limits.nothing_to_send();
                 }
                 return;

@@ -23,6 +23,8 @@ fn what_is_ready_is_shown_with_what_is_held_of_it_and_taken_by_its_id() {
         "what waits behind another is not ready"
     );
     assert_eq!(sent(&mut queue, 0), [3], "and nothing is taken twice");
+    queue.retry(4, at(5), Trace::Clean, MARK);
+    assert_eq!(sent(&mut queue, 5), [4]);
     queue.end(1, Ended::Delivered);
     assert_eq!(sent(&mut queue, 0), [2], "they are in flight as any other");
 }

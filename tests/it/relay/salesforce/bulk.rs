@@ -54,7 +54,10 @@ impl Org {
 /// A relay is asked to end, and does so long before its grace time is over.
 async fn ended(relay: Running) {
     let ended = relay.relay.shutdown(Duration::from_mins(10));
-    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(20), ended)
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 on_both! {
