@@ -31,6 +31,10 @@ use crate::store::DispatchId;
 const MOST_JOBS: usize = 8;
 /// After too few deliveries were found for a job, so long nobody looks for more.
 const REST: Duration = Duration::from_millis(100);
+/// The same after reading went on and on and brought too few: most of the backlog is not due.
+const LONG_REST: Duration = Duration::from_secs(10);
+/// How many times as many reads as a full job needs are waited for.
+const READS: usize = 2;
 
 /// The jobs of a shard.
 pub(super) struct BulkJobs {
@@ -40,6 +44,8 @@ pub(super) struct BulkJobs {
     at_work: HashMap<Id, Flight>,
     /// Deliveries that no job can say.
     unfit: HashSet<i64>,
+    /// Since which fetch ready deliveries wait for more to be read.
+    gathering_since: Option<u64>,
     next_look: Duration,
     /// Ends the tasks that look at jobs.
     leave: CancellationToken,
@@ -60,6 +66,7 @@ impl BulkJobs {
             recorded: VecDeque::new(),
             at_work: HashMap::new(),
             unfit: HashSet::new(),
+            gathering_since: None,
             next_look: Duration::ZERO,
             leave: drain.child_token(),
         }
@@ -143,15 +150,23 @@ impl Dispatcher {
         let Some(worth) = self.worth_of_a_job(monotonic) else {
             return;
         };
+        if self.reading_brings_more(worth) {
+            return;
+        }
+        // Still set, if there was more to be read.
+        let rest = self.bulk.gathering_since.take().map_or(REST, |_| LONG_REST);
         let hopeful = self.queue.ready().saturating_sub(self.bulk.unfit.len());
-        if hopeful < worth.threshold || self.reading_brings_more(worth) || self.limits.soon(monotonic) == 0 {
+        if hopeful < worth.threshold || self.limits.soon(monotonic) == 0 {
+            if rest == LONG_REST {
+                self.bulk.next_look = monotonic.saturating_add(rest);
+            }
             return;
         }
         let chosen = self.choose(worth);
         if chosen.len() < worth.threshold {
             let queue = &self.queue;
             self.bulk.unfit.retain(|outbox_id| queue.knows(*outbox_id));
-            self.bulk.next_look = monotonic.saturating_add(REST);
+            self.bulk.next_look = monotonic.saturating_add(rest);
             return;
         }
         let taken = self.queue.take_these(&chosen);
@@ -176,12 +191,16 @@ impl Dispatcher {
     }
 
     /// As long as this holds, a read is under way or begins in this turn.
-    fn reading_brings_more(&self, worth: BulkWorth) -> bool {
-        self.intake.more
-            && self.intake.awaited() == 0
-            && self.intake.has_memory()
-            && self.queue.ready() < worth.most_rows
-            && self.queue.room() > 0
+    fn reading_brings_more(&mut self, worth: BulkWorth) -> bool {
+        let intake = &self.intake;
+        let is_reading = intake.more && intake.awaited() == 0 && intake.has_memory();
+        if !is_reading || self.queue.ready() >= worth.most_rows || self.queue.room() == 0 {
+            self.bulk.gathering_since = None;
+            return false;
+        }
+        let since = *self.bulk.gathering_since.get_or_insert(intake.fetches);
+        let most = READS * worth.most_rows.div_ceil(intake.rows().max(1));
+        intake.fetches - since < u64::try_from(most).unwrap_or(u64::MAX)
     }
 
     /// The oldest deliveries that one job can take. What none can is remembered.

@@ -46,6 +46,8 @@ pub(super) struct Intake {
     /// Whether it was this dispatcher that paused it, and how far that has come.
     own_pause: OwnPause,
     pub(super) reading: bool,
+    /// How often fresh ones have been read.
+    pub(super) fetches: u64,
     pub(super) interval: Duration,
     pub(super) next_poll: Duration,
     /// The sweep that is under way has read up to here.
@@ -96,6 +98,7 @@ impl Intake {
             paused: false,
             own_pause: OwnPause::Seen,
             reading: false,
+            fetches: 0,
             interval: limits.poll_busy,
             next_poll: Duration::ZERO,
             sweep: None,

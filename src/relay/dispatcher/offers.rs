@@ -38,6 +38,7 @@ impl Dispatcher {
         self.look_at_clock(fetched.now);
         let is_busy = !fetched.owed.is_empty() || self.on_its_way() > 0;
         let intake = &mut self.intake;
+        intake.fetches += 1;
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
         intake.interval = if is_busy {

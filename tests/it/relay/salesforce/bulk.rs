@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use aftercommit::mock::crm::Entry;
+
 use super::super::world::{Backend, Running, on_both};
 use super::{COLLECTION, Org, PAUSED};
 
@@ -27,15 +29,14 @@ impl Org {
 
     /// Waits until a job is started, and then looked at so often.
     async fn looked_at(&self, times: usize) {
-        let look = |entry: &str| entry.starts_with("GET /services/data/v62.0/jobs/ingest/");
-        self.mock
-            .until(|journal| {
-                let seen = journal
-                    .entries()
-                    .filter(|entry| look(&format!("{} {}", entry.method, entry.target)));
-                seen.count() >= times
-            })
-            .await;
+        let is_look = |entry: &Entry| entry.method == "GET" && entry.target.contains("/jobs/ingest/");
+        let looked = self.mock.until(|journal| {
+            let looks = journal.entries().filter(|entry| is_look(entry));
+            looks.count() >= times
+        });
+        tokio::time::timeout(Duration::from_mins(1), looked)
+            .await
+            .unwrap();
     }
 
     async fn attempts_like(&self, outcome: &str) -> i64 {
