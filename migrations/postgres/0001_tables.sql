@@ -213,6 +213,16 @@ create table aftercommit.failing (
     primary key (destination, shard)
 );
 
+-- What receivers said last of their daily limits: written at most every few seconds, and read for status only.
+create table aftercommit.usage (
+    destination text collate "C" primary key,
+    used bigint not null,
+    allowed bigint not null,
+    -- While fewer than so many calls are left, nothing is sent: they are others'.
+    reserve bigint not null,
+    heard_at timestamptz not null
+);
+
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table aftercommit.replay (
     id bigint generated always as identity primary key,

@@ -201,6 +201,16 @@ create table failing (
     primary key (destination, shard)
 ) without rowid;
 
+-- What receivers said last of their daily limits: written at most every few seconds, and read for status only.
+create table usage (
+    destination text primary key,
+    used integer not null,
+    allowed integer not null,
+    -- While fewer than so many calls are left, nothing is sent: they are others'.
+    reserve integer not null,
+    heard_at integer not null
+) without rowid;
+
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table replay (
     id integer primary key autoincrement,

@@ -12,6 +12,7 @@ mod database;
 mod demo;
 mod enqueue;
 mod exit;
+mod indented;
 mod init;
 mod key;
 mod list;
@@ -19,6 +20,7 @@ mod migrate;
 mod mock;
 mod output;
 mod pause;
+mod preview;
 mod progress;
 mod reload;
 mod replay;
@@ -55,7 +57,7 @@ struct Cli {
 enum Verb {
     /// See it work: pipeline, relay and a receiver that misbehaves, in one process
     #[command(
-        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
+        after_help = "Examples:\n  aftercommit demo\n  aftercommit demo --crm\n  aftercommit demo --rows 100000 --database postgres://me@localhost/empty"
     )]
     Demo(demo::Demo),
 
@@ -77,6 +79,11 @@ enum Verb {
     #[command(after_help = "Nothing is written. Fails if rows would be refused.\n\n\
                             Examples:\n  aftercommit check\n  aftercommit check crm --json")]
     Check(check::Check),
+
+    /// Show the requests that the next owed rows would send, secrets left out
+    #[command(after_help = "Nothing is sent, not even a login, and nothing is written.\n\n\
+                            Examples:\n  aftercommit preview crm\n  aftercommit preview crm --rows 200 --json")]
+    Preview(preview::PreviewVerb),
 
     /// Deliver what is committed, until the process is asked to end
     #[command(
@@ -185,6 +192,7 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Migrate(verb) => migrate::run(&verb, settings).await,
         Verb::Apply(verb) => apply::run(&verb, settings).await,
         Verb::Check(verb) => check::run(&verb, settings).await,
+        Verb::Preview(verb) => preview::run(&verb, settings).await,
         Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,

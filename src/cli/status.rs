@@ -6,6 +6,7 @@ use super::output::OutputArgs;
 use super::settings::Settings;
 use super::{table, times};
 use crate::core::time::Timestamp;
+use crate::store::NotedUsage;
 use crate::store::admin::{DestinationStatus, RelayStatus, Status};
 
 #[derive(clap::Args)]
@@ -55,6 +56,11 @@ fn text(status: &Status, configuration: &Configuration) -> String {
             .iter()
             .filter_map(|destination| remark(destination, configuration)),
     );
+    let usages = status
+        .destinations
+        .iter()
+        .filter_map(|destination| Some((destination.name.as_str(), destination.usage.as_ref()?)));
+    parts.extend(usages.map(|(name, noted)| usage(name, noted, status.now)));
     if status.unrouted > 0 {
         let topics = status.unrouted_topics.iter();
         let topics: Vec<String> = topics
@@ -168,6 +174,23 @@ fn remark(destination: &DestinationStatus, configuration: &Configuration) -> Opt
     }
 }
 
+/// How much of its daily calls a receiver says are used.
+fn usage(name: &str, NotedUsage { usage, heard_at }: &NotedUsage, now: Timestamp) -> String {
+    let end = match usage.reserve {
+        0 => String::new(),
+        reserve if usage.reserve_is_reached() => {
+            format!("; nothing is sent while fewer than {reserve} are left")
+        }
+        reserve => format!("; it stops once fewer than {reserve} are left"),
+    };
+    format!(
+        "{name} says that {} of {} daily calls are used ({}){end}",
+        usage.used,
+        usage.allowed,
+        times::relative(*heard_at, now)
+    )
+}
+
 fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
     if relays.is_empty() {
         return "no relay has been heard of; start one with `aftercommit run`".to_owned();
@@ -191,6 +214,7 @@ fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::limit::usage::Usage;
     use crate::store::Failing;
     use crate::store::admin::{Settled, ShardStatus};
 
@@ -205,6 +229,7 @@ mod tests {
                 dying_from: Timestamp::from_micros(3_600_000_000),
                 detail: "HTTP 502".to_owned(),
             }),
+            usage: None,
             owed: 7,
             due: 7,
             oldest_owed_at: None,
@@ -226,6 +251,24 @@ mod tests {
             "crm has failed since 1970-01-01 00:00:00: HTTP 502; what was owed then dies from 1970-01-01 01:00:00 on"
         );
         assert_eq!(state(&failing(None), &Configuration::Known), "failing");
+    }
+
+    #[test]
+    fn what_is_used_of_the_daily_calls_is_said_with_its_age_and_where_it_stops() {
+        let said = |used, reserved| {
+            let noted = NotedUsage {
+                usage: Usage::reserving(used, 5_000, reserved),
+                heard_at: Timestamp::from_micros(0),
+            };
+            usage("crm", &noted, Timestamp::from_micros(12_000_000))
+        };
+        let used = "crm says that 18 of 5000 daily calls are used (12s ago)";
+        assert_eq!(said(18, 0.0), used);
+        assert_eq!(
+            said(18, 0.05),
+            format!("{used}; it stops once fewer than 250 are left")
+        );
+        assert!(said(4_751, 0.05).ends_with("; nothing is sent while fewer than 250 are left"));
     }
 
     #[test]

@@ -14,8 +14,9 @@ use url::Url;
 use super::destination::{DestinationConfig, HostConfig, LimitsConfig, ReceiverConfig, WebhookConfig};
 use super::node::segment;
 use super::secret::origin;
-use super::units::{duration_text, rate_text, size_text};
+use super::units::{UNBOUNDED, duration_text, rate_text, size_text};
 use super::{AdminConfig, Config, DatabaseConfig, LogConfig, RelayConfig};
+use crate::core::policy::IdempotencyWindow;
 
 /// What stands in place of a secret.
 const SECRET: &str = "(secret)";
@@ -156,7 +157,7 @@ impl DestinationConfig {
         }
         writeln!(f, "concurrency = {concurrency}\nshards = {shards}")?;
         writeln!(f, "uncertain_policy = {}", text(policy.uncertain))?;
-        writeln!(f, "idempotency_window = {}", span(policy.idempotency_window))?;
+        writeln!(f, "idempotency_window = {}", window(policy.idempotency_window))?;
         limits.write(f)?;
         match receiver {
             ReceiverConfig::Webhook(webhook) => webhook.write(f)?,
@@ -296,6 +297,13 @@ fn text(value: impl Serialize) -> String {
 
 fn span(duration: Duration) -> String {
     text(duration_text(duration))
+}
+
+fn window(window: IdempotencyWindow) -> String {
+    match window {
+        IdempotencyWindow::For(duration) => span(duration),
+        IdempotencyWindow::Unbounded => text(UNBOUNDED),
+    }
 }
 
 fn bytes(bytes: u32) -> String {

@@ -18,6 +18,9 @@ const TIMES: [(&str, u64); 5] = [
 /// Units of size with their bytes, smallest first.
 const SIZES: [(&str, u64); 4] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
+/// In place of a duration that has no end.
+pub(super) const UNBOUNDED: &str = "unbounded";
+
 /// Reads a duration such as `250ms`, `30s`, `5m`, `6h` or `3d`; the error says what is wrong.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     measure(text, &TIMES).map(Duration::from_millis).ok_or_else(|| {

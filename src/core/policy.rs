@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use super::time::Timestamp;
+
 /// What may happen to a delivery, and how often. One per destination.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -11,8 +13,17 @@ pub struct Policy {
     pub retry: RetryPolicy,
     /// What becomes of a delivery whose attempt has an unknown outcome.
     pub uncertain: UncertainPolicy,
-    /// How long the receiver remembers keys: an unknown outcome is resent automatically only within it.
-    pub idempotency_window: Duration,
+    /// How long an attempt with unknown outcome is sent again without a person's decision.
+    pub idempotency_window: IdempotencyWindow,
+}
+
+/// How long a repetition is harmless at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdempotencyWindow {
+    /// For so long it remembers a key, from its first sight of it.
+    For(Duration),
+    /// For ever: a repetition changes nothing whether a key is remembered or not, as with an upsert by a unique id.
+    Unbounded,
 }
 
 /// When to try again after an attempt that was not accepted.
@@ -40,6 +51,16 @@ pub enum UncertainPolicy {
     Resend,
     /// Held as `uncertain` until a person decides.
     Hold,
+}
+
+impl IdempotencyWindow {
+    /// Whether it is over for an attempt that may have arrived at `since`.
+    pub fn is_over(self, since: Timestamp, now: Timestamp) -> bool {
+        match self {
+            Self::For(span) => now.since(since) >= span,
+            Self::Unbounded => false,
+        }
+    }
 }
 
 /// The shortest delay: a retry always lies in the future.
@@ -74,7 +95,7 @@ impl Default for Policy {
         Self {
             retry: RetryPolicy::default(),
             uncertain: UncertainPolicy::Resend,
-            idempotency_window: Duration::from_hours(24),
+            idempotency_window: IdempotencyWindow::For(Duration::from_hours(24)),
         }
     }
 }

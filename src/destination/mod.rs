@@ -9,10 +9,12 @@ pub mod client;
 pub mod failure;
 pub mod hubspot;
 pub mod preflight;
+pub mod preview;
 pub mod resolver;
 pub mod salesforce;
 pub mod signing;
 pub mod status;
+pub mod usage;
 pub mod webhook;
 
 use serde::de::DeserializeOwned;
@@ -23,6 +25,8 @@ use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
 use bulk::Bulk;
 use preflight::Finding;
+use preview::Preview;
+use usage::Heard;
 
 /// One delivery about to be sent: everything a request may depend on.
 #[derive(Debug, Clone)]
@@ -95,6 +99,14 @@ pub trait Destination: Send + Sync {
     fn bulk(&self) -> Option<&dyn Bulk> {
         None
     }
+
+    /// What the receiver said last of its daily limit, if it has one and has said so to this process.
+    fn usage(&self) -> Option<Heard> {
+        None
+    }
+
+    /// The requests that `deliver` would send for `batch`, made by the same code; nothing is sent, and nobody logs in.
+    fn preview(&self, batch: &[Outgoing]) -> Preview;
 
     /// Sends one request for `batch` (1 to [`Destination::batch_limit`] deliveries) and reads its answer.
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report>;

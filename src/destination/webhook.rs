@@ -20,6 +20,7 @@ use url::Url;
 
 use super::answer::BodyCaps;
 use super::client::{ClientError, GuardedClient, Guards};
+use super::preview::{Preview, Sketch};
 use super::resolver::{Lookup, SystemLookup};
 use super::signing::Signer;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
@@ -126,6 +127,20 @@ impl Destination for Webhook {
             receiver: Arc::clone(&self.receiver),
             rendering,
         }))
+    }
+
+    fn preview(&self, batch: &[Outgoing]) -> Preview {
+        let mut preview = Preview::default();
+        for (place, outgoing) in batch.iter().enumerate() {
+            match request::build(&self.receiver, &self.rendering, outgoing) {
+                Ok((request, _)) => {
+                    let sketch = Sketch::of(&request, vec![place]);
+                    preview.requests.push(sketch.without_path(&self.receiver.url));
+                }
+                Err(why) => preview.left_out.push((place, report::not_sent(&why))),
+            }
+        }
+        preview
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

@@ -35,6 +35,7 @@ use crate::clock::Clock;
 use crate::config::{LimitsConfig, RelayConfig};
 use crate::core::policy::Policy;
 use crate::core::queue::OrderMode;
+use crate::core::row::{Op, TopicKind};
 use crate::destination::Destination;
 use crate::store::{RelayId, Store};
 
@@ -97,6 +98,16 @@ pub struct Active {
     pub host: Option<Arc<Host>>,
     /// How long a request may take.
     pub timeout: Duration,
+}
+
+impl Active {
+    /// How a delivery of this kind follows others of its row key.
+    fn order_of(&self, op: Op) -> OrderMode {
+        self.order.unwrap_or(match op.kind() {
+            TopicKind::State => OrderMode::Latest,
+            TopicKind::Event => OrderMode::Ordered,
+        })
+    }
 }
 
 /// The destinations of a configuration, by name.

@@ -23,6 +23,7 @@ mod sql_store;
 mod timestamp;
 pub mod types;
 mod unrouted;
+mod usage;
 
 use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
@@ -33,8 +34,8 @@ pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use types::{
     Beat, Begin, CancelAsked, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease,
-    LeaseRow, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement, SettlementKind,
-    Shard, Uncertain,
+    LeaseRow, NotedUsage, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement,
+    SettlementKind, Shard, Uncertain,
 };
 
 use std::collections::HashMap;
@@ -151,6 +152,9 @@ pub trait Store: Send + Sync {
 
     /// What was noted last of the shard, by whoever had its lease.
     async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError>;
+
+    /// Notes what the receiver of a destination said of its daily limit; what it said before that changes nothing.
+    async fn note_usage(&self, destination: &str, noted: &NotedUsage) -> Result<(), StoreError>;
 
     /// Moves owed rows of the destination `''` whose topic has a route by now to their routes, at most `limit` at once.
     /// Returns how many rows were moved.

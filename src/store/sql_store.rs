@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed,
-    OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch,
-    jobs, leases, order, orphans, pauses, record, rendering, settings, unrouted,
+    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage,
+    Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays,
+    failing, fetch, jobs, leases, order, orphans, pauses, record, rendering, settings, unrouted, usage,
 };
 use crate::core::row::RowId;
 
@@ -136,6 +136,10 @@ impl Store for SqlStore {
 
     async fn failing(&self, shard: &Shard) -> Result<Option<Failing>, StoreError> {
         failing::of(&self.database, shard).await
+    }
+
+    async fn note_usage(&self, destination: &str, noted: &NotedUsage) -> Result<(), StoreError> {
+        usage::note(&self.database, destination, noted).await
     }
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {

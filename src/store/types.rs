@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::core::decide::{CancelRequest, Counts};
 use crate::core::delivery::Reason;
+use crate::core::limit::usage::Usage;
 use crate::core::outcome::Report;
 use crate::core::queue::{Mark, Trace};
 use crate::core::row::{OutboxRow, RowId};
@@ -322,4 +323,14 @@ pub struct Failing {
     pub dying_from: Timestamp,
     /// What a request met when this was noted.
     pub detail: String,
+}
+
+/// What a receiver said of its daily limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct NotedUsage {
+    /// What it said.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// When.
+    pub heard_at: Timestamp,
 }

@@ -8,4 +8,5 @@ mod desk;
 mod enqueue;
 mod key;
 mod pooled;
+mod preview;
 mod setup;

@@ -15,4 +15,5 @@ mod shards;
 mod statements;
 mod takeover;
 mod together;
+mod usage;
 pub(crate) mod world;

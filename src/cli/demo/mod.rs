@@ -4,7 +4,10 @@
 //!  pipeline ──commits──▶ database ◀── relay ──requests──▶ mock receiver, which misbehaves
 //!     └───────────────────── three sides compared ──────────────┘
 //! ```
+//!
+//! With `--crm` the relay delivers to a mock of Salesforce and of HubSpot too, and what is there is compared as well.
 
+mod crm;
 mod pipeline;
 mod place;
 mod session;
@@ -18,9 +21,11 @@ use std::time::Duration;
 use secrecy::ExposeSecret as _;
 use uuid::Uuid;
 
+use self::crm::Crms;
 use self::pipeline::{Log, Pipeline};
 use self::place::Place;
 use self::session::Session;
+use self::setting::RECEIVER;
 use self::summary::Summary;
 use self::verdict::{Fact, Id, Sides, Verdict};
 use super::exit::{Exit, Problem};
@@ -47,6 +52,10 @@ pub(super) struct Demo {
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     rows: u64,
 
+    /// Deliver customers to a mock of Salesforce and of HubSpot too
+    #[arg(long)]
+    crm: bool,
+
     /// Seeds the rows and the failures
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -61,8 +70,13 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
     // Row keys that no earlier demo in the same database had.
     let prefix = format!("{}-", &Uuid::new_v4().simple().to_string()[..8]);
     let receiver = Receiver::start(setting::receiver(&prefix, verb.seed)).await?;
+    let crms = if verb.crm {
+        Some(Crms::start(verb.seed).await?)
+    } else {
+        None
+    };
     let url = place.url.expose_secret();
-    let config = setting::config(url, receiver.url())?;
+    let config = setting::config(url, receiver.url(), crms.as_ref())?;
     telemetry::init(&config.log)?;
     place.store.apply(assemble::plan(&config)).await?;
     let store = Arc::new(place.store.clone());
@@ -86,7 +100,12 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
     };
     relay.shutdown(GRACE).await?;
     ended?;
-    let summary = sum_up(&mut session, &receiver, &prefix, &log, clock.monotonic()).await?;
+    let mut summary = sum_up(&mut session, &receiver, &prefix, &log, clock.monotonic()).await?;
+    if let Some(crms) = crms {
+        summary.crms = crms.sum_up(&mut session, &prefix, &log.committed).await?;
+        summary.clean &= summary.crms.iter().all(|crm| crm.differing == 0);
+        crms.shutdown().await;
+    }
     session.close().await;
     place.store.database().close().await;
     receiver.shutdown().await?;
@@ -125,8 +144,8 @@ async fn sum_up(
     log: &Log,
     elapsed: Duration,
 ) -> anyhow::Result<Summary> {
-    let recorded = session.deliveries(prefix).await?;
-    let attempts = session.attempts(prefix).await?;
+    let recorded = session.deliveries(prefix, RECEIVER).await?;
+    let attempts = session.attempts(prefix, RECEIVER).await?;
     let is_ours = |request: &Received| {
         request
             .row_key()
@@ -164,6 +183,7 @@ async fn sum_up(
         seconds: elapsed.as_secs_f64(),
         clean: verdict.is_clean(),
         verdict,
+        crms: vec![],
     })
 }
 

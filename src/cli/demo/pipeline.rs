@@ -119,7 +119,8 @@ impl Pipeline {
     /// A change of one of few customers, so that newer versions overtake older ones.
     fn customer(&mut self, number: u64) -> (Op, Fact) {
         let customer = self.chance.u64(0..self.customers());
-        let payload = format!(r#"{{"customer_id": {customer}, "points": {number}}}"#);
+        let payload =
+            format!(r#"{{"customer_id": {customer}, "name": "Customer {customer}", "points": {number}}}"#);
         let id = Id {
             topic: CUSTOMERS.to_owned(),
             row_key: format!("{}customer-{customer}", self.prefix),

@@ -80,31 +80,36 @@ impl Session {
     pub(super) async fn owed(&mut self) -> Result<u64, StoreError> {
         self.count(
             "select count(*) from aftercommit.owed where destination like $1",
-            "%",
+            &["%"],
         )
         .await
     }
 
-    /// Attempts on record for rows whose row key begins with `prefix`.
-    pub(super) async fn attempts(&mut self, prefix: &str) -> Result<u64, StoreError> {
+    /// Attempts on record to deliver rows whose row key begins with `prefix` to `destination`.
+    pub(super) async fn attempts(&mut self, prefix: &str, destination: &str) -> Result<u64, StoreError> {
         self.count(
             "select count(*) from aftercommit.outbox join aftercommit.attempt on attempt.outbox_id = outbox.id
-             where outbox.row_key like $1",
-            &format!("{prefix}%"),
+             where outbox.row_key like $1 and attempt.destination = $2",
+            &[&format!("{prefix}%"), destination],
         )
         .await
     }
 
-    /// Where each delivery stands whose row key begins with `prefix`.
-    pub(super) async fn deliveries(&mut self, prefix: &str) -> Result<Vec<(Id, State)>, StoreError> {
+    /// Where each delivery to `destination` stands whose row key begins with `prefix`.
+    pub(super) async fn deliveries(
+        &mut self,
+        prefix: &str,
+        destination: &str,
+    ) -> Result<Vec<(Id, State)>, StoreError> {
         let statement = self.words(
             "select outbox.topic, outbox.row_key, outbox.row_version, delivery.state
              from aftercommit.outbox join aftercommit.delivery on delivery.outbox_id = outbox.id
-             where outbox.row_key like $1",
+             where outbox.row_key like $1 and delivery.destination = $2",
         );
         let rows: Vec<(String, String, Option<i64>, String)> = on_either!(self, connection => {
             sqlx::query_as(AssertSqlSafe(statement))
                 .bind(format!("{prefix}%"))
+                .bind(destination)
                 .fetch_all(connection)
                 .await?
         });
@@ -149,13 +154,14 @@ impl Session {
         Ok(())
     }
 
-    async fn count(&mut self, statement: &'static str, argument: &str) -> Result<u64, StoreError> {
+    async fn count(&mut self, statement: &'static str, arguments: &[&str]) -> Result<u64, StoreError> {
         let statement = self.words(statement);
         let count: i64 = on_either!(self, connection => {
-            sqlx::query_scalar(AssertSqlSafe(statement))
-                .bind(argument)
-                .fetch_one(connection)
-                .await?
+            let mut query = sqlx::query_scalar(AssertSqlSafe(statement));
+            for argument in arguments {
+                query = query.bind(*argument);
+            }
+            query.fetch_one(connection).await?
         });
         Ok(u64::try_from(count).unwrap_or(0))
     }

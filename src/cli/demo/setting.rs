@@ -7,7 +7,11 @@ use std::path::Path;
 use crate::config::{Config, ConfigFaults, DATABASE_URL, Sources};
 use crate::mock::receiver::{Fault, JournalOptions, ReceiverOptions, Rule, Times};
 
+use super::crm::Crms;
 use super::pipeline::order_key;
+
+/// The destination that is the mock receiver.
+pub(super) const RECEIVER: &str = "receiver";
 
 /// How often a request fails for no reason.
 const FAILURES: f64 = 0.05;
@@ -46,15 +50,65 @@ max_delay = "1s"
 max_attempts = 50
 "#;
 
+/// What `--crm` adds: customers become accounts and contacts, by their row keys.
+const CRM_CONFIG: &str = r#"
+[destinations.accounts]
+type = "salesforce"
+login_url = { env = "SALESFORCE_URL" }
+topics = ["customers"]
+object = "Account"
+external_id = "Ext__c"
+client_id = "demo"
+client_secret = "demo"
+allow_http = true
+allow_networks = ["127.0.0.0/8"]
+batch_wait = "20ms"
+
+[destinations.accounts.fields]
+Name = "name"
+AnnualRevenue = "points"
+
+[destinations.accounts.retry]
+first = "50ms"
+factor = 2.0
+max_delay = "1s"
+max_attempts = 50
+
+[destinations.contacts]
+type = "hubspot"
+url = { env = "HUBSPOT_URL" }
+topics = ["customers"]
+object = "contacts"
+id_property = "external_id"
+access_token = "pat-na1-mock"
+allow_http = true
+allow_networks = ["127.0.0.0/8"]
+batch_wait = "20ms"
+
+[destinations.contacts.fields]
+lastname = "name"
+lifetime_value = "points"
+
+[destinations.contacts.retry]
+first = "50ms"
+factor = 2.0
+max_delay = "1s"
+max_attempts = 50
+"#;
+
 /// The configuration, as anybody's would be read.
-pub(super) fn config(database_url: &str, receiver_url: String) -> Result<Config, ConfigFaults> {
-    Config::parse(
-        CONFIG,
-        &Addresses {
-            database_url: database_url.to_owned(),
-            receiver_url,
-        },
-    )
+pub(super) fn config(
+    database_url: &str,
+    receiver_url: String,
+    crms: Option<&Crms>,
+) -> Result<Config, ConfigFaults> {
+    let text = format!("{CONFIG}{}", crms.map_or("", |_| CRM_CONFIG));
+    let addresses = Addresses {
+        database_url: database_url.to_owned(),
+        receiver_url,
+        crm_urls: crms.map(|crms| (crms.salesforce_url(), crms.hubspot_url())),
+    };
+    Config::parse(&text, &addresses)
 }
 
 /// A receiver that fails now and then, asks once for patience, and once does the work but does not say so.
@@ -82,6 +136,8 @@ pub(super) fn receiver(prefix: &str, seed: u64) -> ReceiverOptions {
 struct Addresses {
     database_url: String,
     receiver_url: String,
+    /// Of Salesforce and of HubSpot.
+    crm_urls: Option<(String, String)>,
 }
 
 impl Sources for Addresses {
@@ -93,7 +149,14 @@ impl Sources for Addresses {
         match name {
             DATABASE_URL => Ok(self.database_url.clone()),
             "RECEIVER_URL" => Ok(self.receiver_url.clone()),
-            _ => Err(VarError::NotPresent),
+            _ => {
+                let (salesforce, hubspot) = self.crm_urls.as_ref().ok_or(VarError::NotPresent)?;
+                match name {
+                    "SALESFORCE_URL" => Ok(salesforce.clone()),
+                    "HUBSPOT_URL" => Ok(hubspot.clone()),
+                    _ => Err(VarError::NotPresent),
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::crm::{self, CrmSummary};
 use super::verdict::Verdict;
 use crate::cli::table;
 
@@ -21,6 +22,9 @@ pub(super) struct Summary {
     pub(super) clean: bool,
     #[serde(flatten)]
     pub(super) verdict: Verdict,
+    /// Empty without `--crm`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) crms: Vec<CrmSummary>,
 }
 
 impl Summary {
@@ -71,8 +75,13 @@ impl Summary {
             unknown,
         } = self.verdict;
         let table = table.trim_fmt();
+        let crms = if self.crms.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n\n", crm::text(&self.crms))
+        };
         format!(
-            "{table}\n\n{lost} lost, {repeated} repeated, {invented} invented, {out_of_order} out of order, {unknown} not on \
+            "{table}\n\n{crms}{lost} lost, {repeated} repeated, {invented} invented, {out_of_order} out of order, {unknown} not on \
              record; {:.1} s",
             self.seconds
         )

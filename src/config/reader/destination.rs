@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::core::policy::{Policy, RetryPolicy};
+use crate::core::policy::{IdempotencyWindow, Policy, RetryPolicy};
 
 use super::super::node::{Node, Read, all};
 use super::super::section::Section;
-use super::super::units::duration_text;
+use super::super::units::{UNBOUNDED, duration_text};
 use super::super::value::{DECADE, MOMENT, duration, factor, number, word};
 use super::super::{DestinationConfig, ReceiverConfig};
 use super::{DatabaseKind, Surroundings, hubspot, limits, salesforce, topic_name, webhook};
@@ -100,12 +100,19 @@ fn topics(node: &Node<'_>) -> Read<Vec<String>> {
 fn policy(section: &mut Section<'_>) -> Read<Policy> {
     let retry = section.section("retry", retry);
     let uncertain = section.setting("uncertain_policy", word);
-    let idempotency_window = section.setting("idempotency_window", duration(Duration::ZERO..=DECADE));
+    let idempotency_window = section.setting("idempotency_window", window);
     Ok(Policy {
         retry: retry?,
         uncertain: uncertain?,
         idempotency_window: idempotency_window?,
     })
+}
+
+fn window(node: &Node<'_>) -> Read<IdempotencyWindow> {
+    if node.value.as_str() == Some(UNBOUNDED) {
+        return Ok(IdempotencyWindow::Unbounded);
+    }
+    duration(Duration::ZERO..=DECADE)(node).map(IdempotencyWindow::For)
 }
 
 fn retry(section: &mut Section<'_>) -> Read<RetryPolicy> {

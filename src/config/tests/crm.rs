@@ -1,10 +1,13 @@
 //! What a destination of a CRM takes, what it refuses and in which words, and that its secrets are shown nowhere.
 
+use std::time::Duration;
+
 use super::super::destination::salesforce::LoginProof;
 use super::super::{ReceiverConfig, SalesforceConfig};
 use super::World;
 use super::faults::refused;
 use crate::core::mapping::{Constant, FieldKind, NullPolicy, Source};
+use crate::core::policy::IdempotencyWindow;
 
 /// A destination with what is required of it and `more`; its header is line 1, `more` begins in line 8.
 fn salesforce(more: &str) -> String {
@@ -92,6 +95,17 @@ fn what_a_field_cannot_be_is_refused_by_its_name() {
         lines.sort_unstable();
         assert_eq!(lines, expected, "{fields}");
     }
+}
+
+#[test]
+fn a_repetition_is_harmless_for_ever_unless_the_configuration_says_otherwise() {
+    let window = |more: &str| {
+        let config = World::default().read(&salesforce(&(SECRET.to_owned() + more)));
+        config.destinations["crm"].policy.idempotency_window
+    };
+    assert_eq!(window(""), IdempotencyWindow::Unbounded);
+    let an_hour = IdempotencyWindow::For(Duration::from_hours(1));
+    assert_eq!(window("idempotency_window = \"1h\""), an_hour);
 }
 
 #[test]

@@ -154,6 +154,24 @@ fn the_example_for_production_has_no_fault() {
 }
 
 #[test]
+fn the_example_for_compose_has_no_fault_and_every_receiver_is_a_service() {
+    let text = include_str!("../../../examples/compose/aftercommit.toml");
+    let config = World::default()
+        .with_variable("AFTERCOMMIT_ADMIN_TOKEN", "try-me")
+        .read(text);
+    let services = include_str!("../../../docker-compose.yml");
+    let hosts: Vec<_> = config
+        .destinations
+        .values()
+        .map(|destination| destination.receiver.host())
+        .collect();
+    assert_eq!(hosts, ["salesforce", "hubspot", "receiver"]);
+    for host in hosts {
+        assert!(services.contains(&format!("\n  {host}:\n")), "{host}");
+    }
+}
+
+#[test]
 fn the_admin_server_can_be_switched_off() {
     assert_eq!(
         World::default().read("[admin]\nlisten = \"off\"\n").admin.listen,

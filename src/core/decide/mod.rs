@@ -113,11 +113,11 @@ pub fn decide(
     }
 }
 
-/// Whether a delivery that is due may be sent: after an unknown outcome only while the receiver remembers the key.
+/// Whether a delivery that is due may be sent: after an unknown outcome only while a repetition is harmless.
 pub fn may_send(unknown_since: Option<Timestamp>, now: Timestamp, policy: &Policy) -> Result<(), Reason> {
     match unknown_since {
         Some(_) if policy.uncertain == UncertainPolicy::Hold => Err(Reason::OutcomeUnknown),
-        Some(since) if now.since(since) >= policy.idempotency_window => Err(Reason::WindowPassed),
+        Some(since) if policy.idempotency_window.is_over(since, now) => Err(Reason::WindowPassed),
         _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{CancelRequest, Counts, Decision, Hold, Standing, Transition, decide, may_send};
 use crate::core::delivery::{REASONS, Reason, State};
 use crate::core::outcome::{Outcome, Refusal, Scope};
-use crate::core::policy::{Policy, RetryPolicy, UncertainPolicy};
+use crate::core::policy::{IdempotencyWindow, Policy, RetryPolicy, UncertainPolicy};
 use crate::core::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_micros(1_000_000_000_000);
@@ -60,24 +60,30 @@ fn any_policy() -> impl Strategy<Value = Policy> {
         1..10_000_000_u64,
         1..60_u32,
         1..1_000_000_u64,
-        any::<bool>(),
+        any::<(bool, bool)>(),
     )
-        .prop_map(|(first, factor, max_delay, max_attempts, max_age, hold)| Policy {
-            retry: RetryPolicy {
-                first: Duration::from_millis(first),
-                factor,
-                max_delay: Duration::from_millis(max_delay),
-                max_attempts,
-                max_age: Duration::from_secs(max_age),
-                ..RetryPolicy::default()
+        .prop_map(
+            |(first, factor, max_delay, max_attempts, max_age, (hold, unbounded))| Policy {
+                retry: RetryPolicy {
+                    first: Duration::from_millis(first),
+                    factor,
+                    max_delay: Duration::from_millis(max_delay),
+                    max_attempts,
+                    max_age: Duration::from_secs(max_age),
+                    ..RetryPolicy::default()
+                },
+                uncertain: if hold {
+                    UncertainPolicy::Hold
+                } else {
+                    UncertainPolicy::Resend
+                },
+                idempotency_window: if unbounded {
+                    IdempotencyWindow::Unbounded
+                } else {
+                    IdempotencyWindow::For(Duration::from_hours(24))
+                },
             },
-            uncertain: if hold {
-                UncertainPolicy::Hold
-            } else {
-                UncertainPolicy::Resend
-            },
-            idempotency_window: Duration::from_hours(24),
-        })
+        )
 }
 
 proptest! {
@@ -147,10 +153,41 @@ proptest! {
         let standing = Standing { unknown_since: Some(since), ..standing(attempts) };
         if let Transition::Retry { after, .. } = decide(&Outcome::Unreachable, &standing, NOW, &policy, jitter).transition {
             prop_assert_eq!(policy.uncertain, UncertainPolicy::Resend);
-            prop_assert!(NOW.plus(after).since(since) < policy.idempotency_window);
+            prop_assert!(!policy.idempotency_window.is_over(since, NOW.plus(after)));
             prop_assert!(may_send(Some(since), NOW.plus(after), &policy).is_ok());
         }
     }
+}
+
+#[test]
+fn where_a_repetition_is_harmless_for_ever_no_window_makes_a_delivery_uncertain() {
+    let days_ago = Timestamp::from_micros(NOW.as_micros() - 3 * 86_400_000_000);
+    let policy = |idempotency_window, uncertain| Policy {
+        uncertain,
+        idempotency_window,
+        ..Policy::default()
+    };
+    let may = |policy: &Policy| {
+        let unknown = Standing {
+            unknown_since: Some(days_ago),
+            ..standing(3)
+        };
+        let transition = decide(&Outcome::Unknown, &unknown, NOW, policy, 0.5).transition;
+        (may_send(Some(days_ago), NOW, policy), transition)
+    };
+    let upsert = may(&policy(IdempotencyWindow::Unbounded, UncertainPolicy::Resend));
+    assert!(matches!(upsert, (Ok(()), Transition::Retry { .. })), "{upsert:?}");
+    let a_day = IdempotencyWindow::For(Duration::from_hours(24));
+    let passed = Reason::WindowPassed;
+    assert_eq!(
+        may(&policy(a_day, UncertainPolicy::Resend)),
+        (Err(passed), Transition::End(passed))
+    );
+    let asked_to_hold = Reason::OutcomeUnknown;
+    assert_eq!(
+        may(&policy(IdempotencyWindow::Unbounded, UncertainPolicy::Hold)),
+        (Err(asked_to_hold), Transition::End(asked_to_hold))
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@
 pub mod adaptive;
 pub mod breaker;
 pub mod bucket;
+pub mod usage;
 
 use super::outcome::{Outcome, Refusal};
 

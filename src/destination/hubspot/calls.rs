@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue};
+use url::Url;
 
 use super::Portal;
 use super::classify::{Judgement, Met};
@@ -136,34 +138,17 @@ impl Sending<'_> {
                 "nothing was sent: the time-out passed before its turn".to_owned(),
             ));
         }
-        let mut request = request::request(
-            &self.portal.url,
-            self.rendering.object(),
-            call,
-            body,
-            self.token.header(),
-        );
-        if let Some((name, value)) = self.key(places) {
-            request.headers_mut().insert(name, value);
-        }
+        let keys: Vec<IdempotencyKey> = places.iter().map(|place| self.batch[*place].key).collect();
+        let authorization = self.token.header();
+        let mut request = build(&self.portal.url, self.rendering, call, body, &keys, authorization);
         *request.timeout_mut() = Some(left);
-        let Exchange { result, duration } = self.portal.client.send(request).await;
+        let Exchange { result, duration } = self.portal.send(request).await;
         evidence.duration = duration;
         if let Ok(answer) = &result {
             evidence.status = Some(answer.status);
             evidence.excerpt.clone_from(&answer.excerpt);
         }
         result
-    }
-
-    /// HubSpot honours no key; whoever reads its logs, or stands between, finds the request by it.
-    fn key(&self, places: &[usize]) -> Option<(HeaderName, HeaderValue)> {
-        let header = self.rendering.key()?;
-        let keys: Vec<IdempotencyKey> = places.iter().map(|place| self.batch[*place].key).collect();
-        let key = IdempotencyKey::of_batch(&keys)?;
-        let name = header.name.parse().ok()?;
-        let value = HeaderValue::try_from(key.wire(header.form)).ok()?;
-        Some((name, value))
     }
 
     fn reports(&self, places: &[usize], reading: Reading, company: Company, evidence: &Evidence) -> Placed {
@@ -200,6 +185,31 @@ impl Sending<'_> {
             },
         }
     }
+}
+
+/// The request of `call`. `keys` are those of the deliveries that it carries.
+pub(super) fn build(
+    url: &Url,
+    rendering: &HubSpotRendering,
+    call: Call,
+    body: Body,
+    keys: &[IdempotencyKey],
+    authorization: HeaderValue,
+) -> Request {
+    let mut request = request::request(url, rendering.object(), call, body, authorization);
+    if let Some((name, value)) = key_header(rendering, keys) {
+        request.headers_mut().insert(name, value);
+    }
+    request
+}
+
+/// HubSpot honours no key; whoever reads its logs, or stands between, finds the request by it.
+fn key_header(rendering: &HubSpotRendering, keys: &[IdempotencyKey]) -> Option<(HeaderName, HeaderValue)> {
+    let header = rendering.key()?;
+    let key = IdempotencyKey::of_batch(keys)?;
+    let name = header.name.parse().ok()?;
+    let value = HeaderValue::try_from(key.wire(header.form)).ok()?;
+    Some((name, value))
 }
 
 fn unanswered(failure: Failure) -> Judgement {

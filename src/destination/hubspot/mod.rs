@@ -14,6 +14,7 @@ mod classify;
 mod oauth;
 mod plan;
 mod preflight;
+mod preview;
 mod reading;
 mod rendering;
 mod report;
@@ -21,18 +22,22 @@ mod request;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod usage;
 mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Request;
 use tokio::sync::Mutex;
 use url::Url;
 
 use super::answer::BodyCaps;
-use super::client::{ClientError, GuardedClient, Guards};
+use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::preflight::Finding;
+use super::preview::Preview;
 use super::resolver::SystemLookup;
+use super::usage::{Heard, LastHeard};
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::destination::hubspot::HubspotAccess;
@@ -41,7 +46,7 @@ use crate::core::outcome::Report;
 use crate::core::target::TargetRule;
 use crate::core::time::Timestamp;
 use calls::Sending;
-use oauth::OAuth;
+use oauth::{OAuth, RefreshToken};
 use plan::Plan;
 use rendering::HubSpotRendering;
 use tokens::{Source, Tokens};
@@ -60,6 +65,7 @@ struct Portal {
     url: Url,
     client: GuardedClient,
     tokens: Tokens,
+    heard: LastHeard,
     /// For a delivery with all its calls.
     timeout: Duration,
     clock: Arc<dyn Clock>,
@@ -87,7 +93,8 @@ impl HubSpot {
                 url: request::under(&crm.url, &["oauth", "v1", "token"]),
                 client_id: client_id.clone(),
                 client_secret: client_secret.clone(),
-                refresh_token: Mutex::new(refresh_token.clone()),
+                refresh_token: Mutex::new(RefreshToken::configured(refresh_token)),
+                destination: name.to_owned(),
             })),
         };
         let portal = Portal {
@@ -95,12 +102,26 @@ impl HubSpot {
             timeout: guards.timeout,
             client: client(guards)?,
             tokens: Tokens::new(source, Arc::clone(&clock)),
+            heard: LastHeard::default(),
             clock,
         };
         Ok(Self {
             portal: Arc::new(portal),
             rendering: HubSpotRendering::of(crm),
         })
+    }
+}
+
+impl Portal {
+    /// Sends `request`, once, and takes note of what the answer says of the daily limit.
+    async fn send(&self, request: Request) -> Exchange {
+        let exchange = self.client.send(request).await;
+        let headers = exchange.result.as_ref().map(|answer| &answer.headers);
+        if let Some(usage) = headers.ok().and_then(usage::usage) {
+            let at = self.clock.monotonic();
+            self.heard.set(Heard { usage, at });
+        }
+        exchange
     }
 }
 
@@ -144,6 +165,14 @@ impl Destination for HubSpot {
 
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         preflight::look(&self.portal, &self.rendering, now).await
+    }
+
+    fn usage(&self) -> Option<Heard> {
+        self.portal.heard.get()
+    }
+
+    fn preview(&self, batch: &[Outgoing]) -> Preview {
+        preview::preview(&self.portal.url, &self.rendering, batch)
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

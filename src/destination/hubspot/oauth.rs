@@ -1,7 +1,8 @@
 //! `POST /oauth/v1/token`: a new access token for a refresh token.
 //!
-//! A refresh token that HubSpot replaces is kept in memory and used from then on; the configuration still has the old one,
-//! which is what a restart begins with.
+//! A refresh token that HubSpot replaces is kept in memory and used from then on, and nowhere else: the database is read by
+//! more people than may have it, and a file of secrets is not ours to write. The configuration still has the old one, which
+//! is what a restart begins with, so the log says once that it was replaced.
 
 use std::time::Duration;
 
@@ -21,11 +22,37 @@ use crate::destination::status::asked_wait;
 
 /// What the token endpoint needs to be asked.
 pub(super) struct OAuth {
+    /// The destination, for the log.
+    pub(super) destination: String,
     pub(super) client: GuardedClient,
     pub(super) url: Url,
     pub(super) client_id: SecretString,
     pub(super) client_secret: SecretString,
-    pub(super) refresh_token: Mutex<SecretString>,
+    pub(super) refresh_token: Mutex<RefreshToken>,
+}
+
+/// The refresh token in use. Never shown: it derives no `Debug`.
+pub(super) struct RefreshToken {
+    token: SecretString,
+    origin: Origin,
+}
+
+/// Where the refresh token in use comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Configuration,
+    Endpoint,
+}
+
+/// What became of the refresh token in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handover {
+    /// It is still good.
+    Kept,
+    /// The configuration's was replaced.
+    Replaced,
+    /// One that was itself a replacement was.
+    ReplacedAgain,
 }
 
 /// A token, fresh from its source.
@@ -83,11 +110,32 @@ impl Granted {
     }
 }
 
+impl RefreshToken {
+    /// The one that the configuration has.
+    pub(super) fn configured(token: &SecretString) -> Self {
+        Self {
+            token: token.clone(),
+            origin: Origin::Configuration,
+        }
+    }
+
+    fn hand_over(&mut self, given: Option<String>) -> Handover {
+        let Some(given) = given.filter(|given| given != self.token.expose_secret()) else {
+            return Handover::Kept;
+        };
+        self.token = SecretString::from(given);
+        match std::mem::replace(&mut self.origin, Origin::Endpoint) {
+            Origin::Configuration => Handover::Replaced,
+            Origin::Endpoint => Handover::ReplacedAgain,
+        }
+    }
+}
+
 impl OAuth {
     /// Asks for a token, once.
     pub(super) async fn renew(&self, now: Timestamp) -> Result<Granted, TokenTrouble> {
         let mut refresh_token = self.refresh_token.lock().await;
-        let request = self.request(&refresh_token);
+        let request = self.request(&refresh_token.token);
         let answer = match self.client.send(request).await.result {
             Ok(answer) => answer,
             Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
@@ -95,8 +143,12 @@ impl OAuth {
             }
         };
         let granted = read(&answer, now)?;
-        if let Some(replaced) = granted.refresh_token {
-            *refresh_token = SecretString::from(replaced);
+        if refresh_token.hand_over(granted.refresh_token) == Handover::Replaced {
+            tracing::warn!(
+                destination = self.destination,
+                "HubSpot has replaced the refresh token; the new one is kept in memory only, so a restart begins with the \
+                 configured one: if HubSpot no longer takes that, connect the app anew and configure what it gives",
+            );
         }
         let lifetime = Duration::from_secs(granted.expires_in.into());
         Granted::of(&SecretString::from(granted.access_token), Some(lifetime))
@@ -141,5 +193,22 @@ fn read(answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
         _ => Err(TokenTrouble::Unreachable(format!(
             "no access token: HTTP {status} from the token endpoint"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refresh_token_that_is_replaced_is_told_of_once_and_one_that_is_repeated_never() {
+        let mut in_use = RefreshToken::configured(&"configured".into());
+        let mut given = |token: Option<&str>| in_use.hand_over(token.map(str::to_owned));
+        assert_eq!(given(None), Handover::Kept);
+        assert_eq!(given(Some("configured")), Handover::Kept);
+        assert_eq!(given(Some("second")), Handover::Replaced);
+        assert_eq!(given(Some("second")), Handover::Kept);
+        assert_eq!(given(Some("third")), Handover::ReplacedAgain);
+        assert_eq!(in_use.token.expose_secret(), "third");
     }
 }

@@ -99,14 +99,14 @@ async fn look_with(
     let object = rendering.object();
     let url = request::under(&portal.url, &["crm", "v3", "properties", object]);
     let described = request::plain(Method::GET, url, None, token.header());
-    let mut findings = match portal.client.send(described).await.result {
+    let mut findings = match portal.send(described).await.result {
         Ok(answer) if answer.status == 401 => return None,
         Ok(answer) => about_properties(&answer, rendering, now),
         Err(failure) => vec![unreachable(failure)],
     };
     let empty = request::upsert(&[], rendering.id_property());
     let empty = request::request(&portal.url, object, Call::Upsert, empty, token.header());
-    findings.push(match portal.client.send(empty).await.result {
+    findings.push(match portal.send(empty).await.result {
         Ok(answer) if answer.status == 401 => return None,
         Ok(answer) => about_scope(&answer, object, now),
         Err(failure) => unreachable(failure),

@@ -14,6 +14,7 @@ mod classify;
 mod login;
 mod plan;
 mod preflight;
+mod preview;
 mod reading;
 mod record;
 mod rendering;
@@ -28,12 +29,16 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use url::Url;
+
 use super::answer::BodyCaps;
 use super::bulk::Bulk;
 use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::failure::Failure;
 use super::preflight::Finding;
+use super::preview::Preview;
 use super::resolver::{Lookup, SystemLookup};
+use super::usage::Heard;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::SalesforceConfig;
@@ -63,6 +68,7 @@ pub struct Salesforce {
 struct Org {
     sessions: Sessions,
     reserve: Reserve,
+    login_url: Url,
     /// For a delivery, logging in included.
     timeout: Duration,
     /// Bytes of what is said of a row that an attempt keeps.
@@ -115,6 +121,7 @@ impl Salesforce {
         let org = Org {
             sessions: Sessions::new(login, client, guards, lookup, Arc::clone(&clock)),
             reserve: Reserve::new(config.daily_limit_reserve),
+            login_url: crm.url.clone(),
             timeout: crm.transport.timeout,
             keep_response_bytes,
             bulk_threshold: config.bulk_threshold,
@@ -222,6 +229,14 @@ impl Destination for Salesforce {
 
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         preflight::look(&self.org, &self.rendering, now).await
+    }
+
+    fn usage(&self) -> Option<Heard> {
+        self.org.reserve.heard()
+    }
+
+    fn preview(&self, batch: &[Outgoing]) -> Preview {
+        preview::preview(&self.org.login_url, &self.rendering, batch)
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

@@ -50,6 +50,9 @@ pub(super) async fn look(org: &Org, rendering: &SalesforceRendering, now: Timest
             .send(describe(&session, rendering))
             .await
             .result;
+        if let Ok(answer) = &answer {
+            org.reserve.note(&answer.headers, org.clock.monotonic());
+        }
         match answer {
             Ok(answer) if answer.status == 401 => {
                 if org.sessions.refused(&session) == AfterRefusal::GiveUp {

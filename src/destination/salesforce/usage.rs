@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
+use crate::core::limit::usage::Usage;
+use crate::destination::usage::{Heard, LastHeard};
+
 /// How long nothing is sent once the reserve is reached: the window slides, so some calls come back all the time.
 const REST: Duration = Duration::from_mins(15);
 
@@ -12,23 +15,23 @@ const REST: Duration = Duration::from_mins(15);
 pub(super) struct Reserve {
     /// The part, 0 to 1.
     share: f64,
+    heard: LastHeard,
     /// Nothing is sent before this (monotonic).
     resting_until: Mutex<Duration>,
-}
-
-/// Calls of the last 24 hours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) used: u32,
-    pub(super) most: u32,
 }
 
 impl Reserve {
     pub(super) fn new(share: f64) -> Self {
         Self {
             share,
+            heard: LastHeard::default(),
             resting_until: Mutex::default(),
         }
+    }
+
+    /// What the org said last.
+    pub(super) fn heard(&self) -> Option<Heard> {
+        self.heard.get()
     }
 
     /// How long nothing may be sent yet, if so.
@@ -39,29 +42,26 @@ impl Reserve {
 
     /// Takes note of what an answer says.
     pub(super) fn note(&self, headers: &HeaderMap, monotonic: Duration) {
-        if usage(headers).is_some_and(|usage| self.is_reached(usage)) {
+        let Some((used, allowed)) = said(headers) else {
+            return;
+        };
+        let usage = Usage::reserving(used, allowed, self.share);
+        self.heard.set(Heard { usage, at: monotonic });
+        if usage.reserve_is_reached() {
             let mut until = self.resting_until.lock().unwrap_or_else(PoisonError::into_inner);
             *until = monotonic.saturating_add(REST);
         }
     }
-
-    fn is_reached(&self, usage: Usage) -> bool {
-        let left = f64::from(usage.most.saturating_sub(usage.used));
-        left < f64::from(usage.most) * self.share
-    }
 }
 
-/// `api-usage=18/5000`, perhaps with more behind a semicolon.
-fn usage(headers: &HeaderMap) -> Option<Usage> {
+/// Used and allowed, of `api-usage=18/5000`, perhaps with more behind a semicolon.
+fn said(headers: &HeaderMap) -> Option<(u32, u32)> {
     let text = headers.get("sforce-limit-info")?.to_str().ok()?;
     let mut parts = text.split([';', ',']).map(str::trim);
-    let (used, most) = parts
+    let (used, allowed) = parts
         .find_map(|part| part.strip_prefix("api-usage="))?
         .split_once('/')?;
-    Some(Usage {
-        used: used.parse().ok()?,
-        most: most.parse().ok()?,
-    })
+    Some((used.parse().ok()?, allowed.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &'static str) -> HeaderMap {
+    fn header(text: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(
             reqwest::header::HeaderName::from_static("sforce-limit-info"),
             HeaderValue::from_static(text),
@@ -79,29 +79,33 @@ mod tests {
 
     #[test]
     fn what_the_org_says_is_read_and_garbage_is_not() {
-        let both = said("api-usage=18/5000; per-app-api-usage=17/250(appName=x)");
-        assert_eq!(usage(&both), Some(Usage { used: 18, most: 5000 }));
+        let both = header("api-usage=18/5000; per-app-api-usage=17/250(appName=x)");
+        assert_eq!(said(&both), Some((18, 5_000)));
         for garbage in [
             "per-app-api-usage=17/250",
             "api-usage=many/5000",
             "api-usage=18",
             "",
         ] {
-            assert_eq!(usage(&said(garbage)), None, "{garbage}");
+            assert_eq!(said(&header(garbage)), None, "{garbage}");
         }
     }
 
     #[test]
     fn nothing_is_sent_for_a_while_once_the_reserve_is_reached() {
         let reserve = Reserve::new(0.05);
-        reserve.note(&said("api-usage=4750/5000"), Duration::ZERO);
+        reserve.note(&header("api-usage=4750/5000"), Duration::ZERO);
         assert_eq!(reserve.rest(Duration::ZERO), None, "the reserve is whole");
-        reserve.note(&said("api-usage=4751/5000"), Duration::from_secs(10));
+        reserve.note(&header("api-usage=4751/5000"), Duration::from_secs(10));
         assert_eq!(
             reserve.rest(Duration::from_secs(70)),
             Some(Duration::from_mins(14))
         );
         assert_eq!(reserve.rest(Duration::from_secs(910)), None, "one call may look");
-        Reserve::new(0.0).note(&said("api-usage=5000/5000"), Duration::ZERO);
+        let heard = reserve.heard().unwrap();
+        assert_eq!((heard.usage.left(), heard.usage.reserve), (249, 250));
+        let nothing_kept = Reserve::new(0.0);
+        nothing_kept.note(&header("api-usage=5000/5000"), Duration::ZERO);
+        assert_eq!(nothing_kept.rest(Duration::ZERO), None);
     }
 }

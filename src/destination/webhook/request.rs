@@ -133,7 +133,9 @@ fn sign(
     let id = outgoing.key.wire(KeyForm::Token);
     let timestamp = outgoing.now.as_seconds();
     let signature = signer.signature(&id, timestamp, body);
-    headers.insert(WEBHOOK_SIGNATURE.clone(), HeaderValue::try_from(signature)?);
+    let mut signature = HeaderValue::try_from(signature)?;
+    signature.set_sensitive(true);
+    headers.insert(WEBHOOK_SIGNATURE.clone(), signature);
     headers.insert(WEBHOOK_TIMESTAMP.clone(), HeaderValue::from(timestamp));
     headers.insert(WEBHOOK_ID.clone(), HeaderValue::try_from(id)?);
     Ok(())

@@ -24,6 +24,8 @@ pub(super) enum Event {
     Opened(Arc<Active>, Option<Result<Renderings, StoreError>>),
     /// How the shard fares is noted, or could not be.
     Noted(Option<Result<(), StoreError>>),
+    /// What the receiver says of its daily limit is noted, or could not be.
+    UsageNoted(Option<Result<(), StoreError>>),
     /// The receiver was looked at.
     Looked(Arc<dyn Destination>, Vec<Finding>),
     /// The destination is paused.
@@ -52,6 +54,10 @@ impl Dispatcher {
             }
             Ok((_, Event::Noted(noted))) => {
                 self.noted(noted);
+                Ok(())
+            }
+            Ok((_, Event::UsageNoted(noted))) => {
+                self.usage_noted(noted);
                 Ok(())
             }
             Ok((_, Event::Opened(active, Some(renderings)))) => {

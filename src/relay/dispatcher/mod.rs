@@ -20,11 +20,13 @@ mod outcomes;
 mod parts;
 mod preflight;
 mod prepare;
+pub mod preview;
 mod reads;
 mod recorder;
 mod renderings;
 mod sender;
 mod sending;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +39,7 @@ use super::database_clock::DatabaseClock;
 use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
+use super::limits::usage::UsageNotes;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context};
@@ -117,6 +120,7 @@ pub(super) async fn dispatch(
         health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
         preflight: Preflight::Due,
+        usage: UsageNotes::default(),
         tasks: JoinSet::new(),
         clock: DatabaseClock {
             read: now,
@@ -150,6 +154,7 @@ pub(super) struct Dispatcher {
     health: Health,
     renderings: Renderings,
     preflight: Preflight,
+    usage: UsageNotes,
     /// Reads, records and requests under way.
     tasks: JoinSet<Event>,
     clock: DatabaseClock,
@@ -232,6 +237,7 @@ impl Dispatcher {
         self.start_jobs(monotonic, &active);
         self.start_requests(monotonic, &active);
         self.start_note();
+        self.start_usage_note(monotonic);
         if !self.draining() {
             self.start_read(monotonic);
         }

@@ -12,7 +12,7 @@ use super::Dispatcher;
 use super::intake::Content;
 use super::reads::{Loaded, Outline, Reading, SWEEP_IDS, Swept};
 use crate::core::queue::{Ended, Item, Offered, OrderMode};
-use crate::core::row::{Op, RowId, TopicKind};
+use crate::core::row::{Op, RowId};
 use crate::core::time::Timestamp;
 use crate::store::{Fetched, Owed};
 
@@ -179,11 +179,7 @@ impl Dispatcher {
     }
 
     fn order_of(&self, op: Op) -> OrderMode {
-        let configured = self.active.borrow().order;
-        configured.unwrap_or(match op.kind() {
-            TopicKind::State => OrderMode::Latest,
-            TopicKind::Event => OrderMode::Ordered,
-        })
+        self.active.borrow().order_of(op)
     }
 
     fn offer(&mut self, owed: Owed, behind: Option<i64>, now: Timestamp, left_out: &mut LeftOut) {

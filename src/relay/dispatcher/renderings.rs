@@ -32,6 +32,21 @@ impl Renderings {
         })
     }
 
+    /// The same for whoever only looks: nothing is kept.
+    pub(super) async fn look(store: &dyn Store, active: &Active) -> Result<Self, StoreError> {
+        let specs = store.renderings().await?;
+        let spec = active.destination.rendering().0;
+        let kept = specs.iter().find(|(_, kept)| **kept == spec).map(|(id, _)| *id);
+        // One that was never kept is told from the others all the same.
+        let current = kept.unwrap_or_else(|| specs.keys().max().map_or(1, |last| last + 1));
+        Ok(Self {
+            current,
+            specs,
+            ready: HashMap::from([(current, active.destination.clone())]),
+            destination: active.destination.clone(),
+        })
+    }
+
     pub(super) fn current(&self) -> &dyn Destination {
         &*self.destination
     }

@@ -152,13 +152,8 @@ impl Sender {
         ticket: Ticket,
         now: Timestamp,
     ) -> Option<Request> {
-        let first = self.begun.pop_front()?;
-        let destination = first.destination.clone();
-        let mut deliveries = Vec::with_capacity(upcoming.others.len() + 1);
-        deliveries.push(first);
-        // Each that has gone moves those behind it one place on.
-        let places = upcoming.others.iter().enumerate();
-        deliveries.extend(places.filter_map(|(gone, place)| self.begun.remove(place - gone - 1)));
+        let deliveries = self.take(upcoming);
+        let destination = deliveries.first()?.destination.clone();
         let batch = deliveries
             .iter()
             .map(|prepared| outgoing(prepared, now))
@@ -171,6 +166,16 @@ impl Sender {
             ticket,
         });
         Some(Request { destination, batch })
+    }
+
+    /// The deliveries of the request that `upcoming` announced.
+    pub(super) fn take(&mut self, upcoming: &Upcoming) -> Vec<Prepared> {
+        let mut deliveries = Vec::with_capacity(upcoming.others.len() + 1);
+        deliveries.extend(self.begun.pop_front());
+        // Each that has gone moves those behind it one place on.
+        let places = upcoming.others.iter().enumerate();
+        deliveries.extend(places.filter_map(|(gone, place)| self.begun.remove(place - gone - 1)));
+        deliveries
     }
 
     /// The request that `next_request` gave is now task `id`.
@@ -208,7 +213,7 @@ impl Sender {
     }
 }
 
-fn outgoing(prepared: &Prepared, now: Timestamp) -> Outgoing {
+pub(super) fn outgoing(prepared: &Prepared, now: Timestamp) -> Outgoing {
     let owed = prepared.owed();
     Outgoing {
         row: owed.row.clone(),

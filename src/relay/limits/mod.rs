@@ -6,6 +6,7 @@
 
 pub mod health;
 pub mod host;
+pub mod usage;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

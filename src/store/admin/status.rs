@@ -4,7 +4,7 @@ mod read;
 
 use super::pauses::Pause;
 use crate::core::time::Timestamp;
-use crate::store::Failing;
+use crate::store::{Failing, NotedUsage};
 
 /// How things stand.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -36,6 +36,8 @@ pub struct DestinationStatus {
     pub pause: Option<Pause>,
     /// Since when no request has worked, if that has lasted a minute or a breaker has opened: the worst of its shards.
     pub failing: Option<Failing>,
+    /// What its receiver said last of its daily limit, if it has one.
+    pub usage: Option<NotedUsage>,
     /// Deliveries that have not ended.
     pub owed: u64,
     /// Of those, how many may be sent now.

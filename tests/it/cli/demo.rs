@@ -12,6 +12,23 @@ async fn the_demo_comes_out_clean_and_says_so() {
 }
 
 on_both! {
+    async fn the_demo_with_crms_ends_with_what_is_there_equal_to_the_table(backend: Backend) {
+        let world = World::empty(backend).await;
+        let arguments = ["demo", "--crm", "--rows", "200", "--database", &world.url];
+        let summary = Project::empty().run(&[&arguments[..], &["--json"]].concat()).await.json();
+        assert_eq!(summary["clean"], true, "{summary}");
+        let crms = summary["crms"].as_array().unwrap();
+        let receivers: Vec<_> = crms.iter().map(|crm| crm["receiver"].as_str().unwrap()).collect();
+        assert_eq!(receivers, ["Salesforce", "HubSpot"]);
+        for crm in crms {
+            assert_eq!((&crm["differing"], &crm["dead"]), (&0.into(), &0.into()), "{summary}");
+            assert!(crm["records"].as_u64() > Some(0) && crm["attempts"].as_u64() > crm["delivered"].as_u64(), "{summary}");
+        }
+        let text = Project::empty().run(&arguments).await.done();
+        let said = "the accounts at Salesforce equal the table, the contacts at HubSpot equal the table";
+        assert!(text.contains(said) && text.contains("0 lost, 0 repeated"), "{text}");
+    }
+
     async fn the_demo_runs_on_a_database_that_is_named_and_again_on_its_own(backend: Backend) {
         let world = World::empty(backend).await;
         let arguments = ["demo", "--json", "--rows", "100", "--database", &world.url];

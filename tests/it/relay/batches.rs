@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aftercommit::core::outcome::{Outcome, Report};
+use aftercommit::destination::preview::Preview;
 use aftercommit::destination::{Destination, Outgoing, Rendering, UnknownRendering};
 use aftercommit::relay::{Active, Batch, Destinations};
 use tokio::sync::watch;
@@ -52,6 +53,10 @@ impl Destination for Hundred {
 
     fn under(&self, _: &Rendering) -> Result<Box<dyn Destination>, UnknownRendering> {
         Ok(Box::new(self.clone()))
+    }
+
+    fn preview(&self, _: &[Outgoing]) -> Preview {
+        Preview::default()
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

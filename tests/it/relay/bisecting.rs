@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aftercommit::core::outcome::{Outcome, Refusal, Report};
+use aftercommit::destination::preview::Preview;
 use aftercommit::destination::{Destination, Outgoing, Rendering, UnknownRendering};
 use aftercommit::relay::{Active, Batch, Destinations};
 use tokio::sync::watch;
@@ -64,6 +65,10 @@ impl Destination for Fussy {
 
     fn under(&self, _: &Rendering) -> Result<Box<dyn Destination>, UnknownRendering> {
         Ok(Box::new(self.clone()))
+    }
+
+    fn preview(&self, _: &[Outgoing]) -> Preview {
+        Preview::default()
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, Orphan, Owed,
-    OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
+    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage,
+    Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -366,6 +366,12 @@ impl Store for Watched {
         self.inner.failing(shard).await
     }
 
+    async fn note_usage(&self, destination: &str, noted: &NotedUsage) -> Result<(), StoreError> {
+        let noted = self.inner.note_usage(destination, noted).await;
+        self.changed();
+        noted
+    }
+
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {
         let routed = self.inner.route_unrouted(limit).await;
         self.changed();
@@ -386,7 +392,8 @@ impl Store for Watched {
         if strikes(&self.fail_ears) {
             return Err(away());
         }
-        let commits = self.inner.commits(every).await;
+        // A relay that looks by itself once an hour has its ear open all the same.
+        let commits = self.inner.commits(every.min(Duration::from_millis(20))).await;
         self.ears.send_modify(|ears| *ears += 1);
         commits
     }

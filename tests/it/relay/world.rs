@@ -162,10 +162,7 @@ impl World {
         self.relay_with(more, |limits| {
             limits.wakeup = wakeup;
             limits.poll_idle = Duration::from_hours(1);
-            // SQLite is asked as often as a busy relay polls.
-            if self.base.backend == Backend::Postgres || wakeup == WakeupMode::Poll {
-                limits.poll_busy = Duration::from_hours(1);
-            }
+            limits.poll_busy = Duration::from_hours(1);
         })
         .await
     }

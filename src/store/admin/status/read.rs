@@ -12,7 +12,7 @@ use crate::store::admin::deliveries::word;
 use crate::store::admin::pauses::Pause;
 use crate::store::admin::{AdminStore, walk};
 use crate::store::database::{Args, Row, Statement, only, sql};
-use crate::store::{Failing, StoreError, leases, settings};
+use crate::store::{Failing, NotedUsage, StoreError, leases, settings};
 
 /// Settled deliveries that are counted at most, over all destinations: the newest ones.
 const COUNTED_SETTLED: i64 = 1_000_000;
@@ -34,6 +34,7 @@ impl AdminStore {
         self.count_settled(&mut destinations).await?;
         self.add_pauses(&mut destinations).await?;
         self.add_failing(&mut destinations).await?;
+        self.add_usage(&mut destinations).await?;
         self.add_shards(&mut destinations).await?;
         Ok(Status {
             now: self.now().await?,
@@ -108,6 +109,16 @@ impl AdminStore {
         Ok(())
     }
 
+    /// Only of destinations that are known otherwise: one that is gone has no limit any more.
+    async fn add_usage(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
+        for row in self.rows(sql!(shared "usages")).await? {
+            if let Some(status) = into.get_mut(row.text("destination")?) {
+                status.usage = Some(NotedUsage::read(&row)?);
+            }
+        }
+        Ok(())
+    }
+
     async fn add_shards(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
         for lease in leases::all(&self.database, self.lease_ttl).await? {
             // What has no route is leased too, to whoever keeps house.
@@ -146,6 +157,7 @@ impl DestinationStatus {
             configured: false,
             pause: None,
             failing: None,
+            usage: None,
             owed: 0,
             due: 0,
             oldest_owed_at: None,

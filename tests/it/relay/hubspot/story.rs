@@ -67,6 +67,11 @@ impl Story {
         self.config.replace(from, to)
     }
 
+    /// The configuration of the destination.
+    pub(super) fn config(&self) -> &str {
+        &self.config
+    }
+
     /// Arms faults of the portal, as text.
     pub(super) fn arm(&self, rules: &str) {
         self.portal.arm(parse_rules::<HubSpotFault>(rules).unwrap());

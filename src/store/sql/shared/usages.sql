@@ -1,0 +1,1 @@
+select destination, used, allowed, reserve, heard_at from aftercommit.usage
