@@ -1,14 +1,14 @@
-//! Many deliveries at once: where enough of them are ready, they go by a job and not by requests.
+//! The jobs of a shard: many deliveries each, which go by a job and not by requests.
 //!
 //! ```text
-//!  queue (ready) ─▶ chosen ─▶ recorder (a dispatch of its own) ─▶ recorded ─▶ at work: made, then seen to ─▶ decide
+//!  `gathering` ─▶ recorder (a dispatch of its own) ─▶ recorded ─▶ at work: made, then seen to ─▶ decide
 //! ```
 //!
 //! Rows of a job are in flight until their reports come, so nothing else of their row keys moves. What no job can say,
 //! and what comes back from one undone, goes by requests. A job whose id is on record is left to the next owner of the
 //! lease when this dispatcher has to end.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use tokio::task::Id;
@@ -18,23 +18,12 @@ use super::Dispatcher;
 use super::events::Event;
 use super::prepare::Prepared;
 use super::sender::{Flight, Way};
-use crate::core::decide::CancelRequest;
 use crate::core::limit::breaker::Permission;
 use crate::core::outcome::Report;
 use crate::core::time::Timestamp;
-use crate::destination::bulk::{Bulk, BulkWorth};
 use crate::relay::Active;
 use crate::relay::job::{Made, NewJob, RunningJob};
 use crate::store::DispatchId;
-
-/// Jobs of a shard at once; an org works on few at a time anyway.
-const MOST_JOBS: usize = 8;
-/// After too few deliveries were found for a job, so long nobody looks for more.
-const REST: Duration = Duration::from_millis(100);
-/// The same after reading went on and on and brought too few: most of the backlog is not due.
-const LONG_REST: Duration = Duration::from_secs(10);
-/// How many times as many reads as a full job needs are waited for.
-const READS: usize = 2;
 
 /// The jobs of a shard.
 pub(super) struct BulkJobs {
@@ -42,11 +31,6 @@ pub(super) struct BulkJobs {
     recorded: VecDeque<Vec<Prepared>>,
     /// Being made, or at the receiver, by task.
     at_work: HashMap<Id, Flight>,
-    /// Deliveries that no job can say.
-    unfit: HashSet<i64>,
-    /// Since which fetch ready deliveries wait for more to be read.
-    gathering_since: Option<u64>,
-    next_look: Duration,
     /// Ends the tasks that look at jobs.
     leave: CancellationToken,
 }
@@ -65,11 +49,13 @@ impl BulkJobs {
         Self {
             recorded: VecDeque::new(),
             at_work: HashMap::new(),
-            unfit: HashSet::new(),
-            gathering_since: None,
-            next_look: Duration::ZERO,
             leave: drain.child_token(),
         }
+    }
+
+    /// Jobs that are on record, being made, or at the receiver.
+    pub(super) fn len(&self) -> usize {
+        self.recorded.len() + self.at_work.len()
     }
 
     /// Jobs that are being made or at the receiver: each is one request to the limits.
@@ -103,18 +89,6 @@ impl BulkJobs {
         self.recorded.drain(..).flatten()
     }
 
-    /// The delivery has ended, or is no longer in memory.
-    pub(super) fn forget(&mut self, outbox_id: i64) {
-        if !self.unfit.is_empty() {
-            self.unfit.remove(&outbox_id);
-        }
-    }
-
-    /// What a job can say has changed.
-    pub(super) fn rendering_changed(&mut self) {
-        self.unfit.clear();
-    }
-
     /// The job that was task `id`.
     pub(super) fn landed(&mut self, id: Id) -> Option<Flight> {
         self.at_work.remove(&id)
@@ -130,110 +104,6 @@ impl Dispatcher {
     /// Requests on the wire, jobs among them.
     pub(super) fn on_wire(&self) -> usize {
         self.sender.requests() + self.bulk.requests()
-    }
-
-    /// How many ready deliveries are enough for now: what a fetch brings, or what a job takes.
-    pub(super) fn enough(&self) -> usize {
-        let of_job = self.renderings.current().bulk().and_then(Bulk::worth);
-        let of_job = of_job.map_or(0, |worth| worth.most_rows);
-        self.intake.rows().max(of_job)
-    }
-
-    /// Whether what is ready should wait, since reading brings more for a job right now.
-    pub(super) fn gathers_for_a_job(&mut self, monotonic: Duration) -> bool {
-        self.worth_of_a_job(monotonic)
-            .is_some_and(|worth| self.reading_brings_more(worth))
-    }
-
-    /// Takes what is ready for a job, if that is worth one.
-    pub(super) fn gather_for_a_job(&mut self, monotonic: Duration, now: Timestamp, active: &Active) {
-        let Some(worth) = self.worth_of_a_job(monotonic) else {
-            return;
-        };
-        if self.reading_brings_more(worth) {
-            return;
-        }
-        // Still set, if there was more to be read.
-        let rest = self.bulk.gathering_since.take().map_or(REST, |_| LONG_REST);
-        let hopeful = self.queue.ready().saturating_sub(self.bulk.unfit.len());
-        if hopeful < worth.threshold || self.limits.soon(monotonic) == 0 {
-            if rest == LONG_REST {
-                self.bulk.next_look = monotonic.saturating_add(rest);
-            }
-            return;
-        }
-        let chosen = self.choose(worth);
-        if chosen.len() < worth.threshold {
-            let queue = &self.queue;
-            self.bulk.unfit.retain(|outbox_id| queue.knows(*outbox_id));
-            self.bulk.next_look = monotonic.saturating_add(rest);
-            return;
-        }
-        let taken = self.queue.take_these(&chosen);
-        let contents = taken.into_iter().filter_map(|(_, content)| content);
-        let rows = contents
-            .filter_map(|content| self.readied(content, now, active))
-            .collect();
-        self.recorder.begin_job(rows);
-    }
-
-    /// When jobs are made, if one may be made now.
-    fn worth_of_a_job(&self, monotonic: Duration) -> Option<BulkWorth> {
-        let worth = self.renderings.current().bulk()?.worth()?;
-        let jobs = self.bulk.requests() + self.bulk.recorded.len() + self.recorder.jobs();
-        // One request is left to what cannot wait for jobs.
-        let most = self.limits.concurrency().saturating_sub(1).clamp(1, MOST_JOBS);
-        let may = self.limits.permission(monotonic) == Permission::All
-            && jobs < most
-            && self.on_wire() < self.limits.concurrency()
-            && monotonic >= self.bulk.next_look;
-        may.then_some(worth)
-    }
-
-    /// As long as this holds, a read is under way or begins in this turn.
-    fn reading_brings_more(&mut self, worth: BulkWorth) -> bool {
-        let intake = &self.intake;
-        let is_reading = intake.more && intake.awaited() == 0 && intake.has_memory();
-        if !is_reading || self.queue.ready() >= worth.most_rows || self.queue.room() == 0 {
-            self.bulk.gathering_since = None;
-            return false;
-        }
-        let since = *self.bulk.gathering_since.get_or_insert(intake.fetches);
-        let most = READS * worth.most_rows.div_ceil(intake.rows().max(1));
-        intake.fetches - since < u64::try_from(most).unwrap_or(u64::MAX)
-    }
-
-    /// The oldest deliveries that one job can take. What none can is remembered.
-    fn choose(&mut self, worth: BulkWorth) -> Vec<i64> {
-        let Some(bulk) = self.renderings.current().bulk() else {
-            return vec![];
-        };
-        let current = self.renderings.current_id();
-        let (mut chosen, mut names, mut unfit) = (vec![], HashSet::new(), vec![]);
-        let mut bytes = 0_usize;
-        for (outbox_id, content) in self.queue.ready_ones() {
-            let Some(owed) = content.map(|content| &content.owed) else {
-                continue;
-            };
-            let apart = self.sender.parts.of(outbox_id).is_some() || self.bulk.unfit.contains(&outbox_id);
-            let otherwise = owed.rendering.is_some_and(|rendering| rendering != current);
-            if apart || otherwise || owed.cancel == CancelRequest::Requested {
-                continue;
-            }
-            let Some(name) = bulk.name(&owed.row) else {
-                unfit.push(outbox_id);
-                continue;
-            };
-            bytes = bytes.saturating_add(owed.row.payload.len());
-            if bytes > self.limits.most_bytes() || chosen.len() == worth.most_rows {
-                break;
-            }
-            if names.insert(name) {
-                chosen.push(outbox_id);
-            }
-        }
-        self.bulk.unfit.extend(unfit);
-        chosen
     }
 
     /// Makes the jobs that are on record.

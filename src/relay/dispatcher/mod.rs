@@ -12,6 +12,7 @@
 
 mod bulk;
 mod events;
+mod gathering;
 mod health;
 mod intake;
 mod memory;
@@ -49,6 +50,7 @@ use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
 use bulk::BulkJobs;
 use events::Event;
+use gathering::Gathering;
 use intake::{Content, Intake};
 use preflight::Preflight;
 use prepare::Prepared;
@@ -116,6 +118,7 @@ pub(super) async fn dispatch(
         recorder: Recorder::new(context.relay, lease.clone(), context.sequence.clone()),
         sender: Sender::new(),
         bulk: BulkJobs::new(&stop.drain),
+        gathering: Gathering::default(),
         limits: Limits::new(&current, failing.as_ref()),
         health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
@@ -150,6 +153,7 @@ pub(super) struct Dispatcher {
     recorder: Recorder,
     sender: Sender,
     bulk: BulkJobs,
+    gathering: Gathering,
     limits: Limits,
     health: Health,
     renderings: Renderings,
@@ -312,7 +316,7 @@ impl Dispatcher {
         if !Arc::ptr_eq(&self.renderings.shared(), &renderings.shared()) {
             self.preflight = Preflight::Due;
         }
-        self.bulk.rendering_changed();
+        self.gathering.rendering_changed();
         self.renderings = renderings;
         // What was made ready under the old rendering is not on the wire: it must not go on record under the new one.
         self.give_back(self.clock.now(self.context.clock.monotonic()));

@@ -8,6 +8,7 @@
 //! Salesforce processes nothing before the PATCH, so whatever goes wrong until then has reached no row. Each call is one
 //! request; a token that is refused is replaced before the next.
 
+mod asking;
 mod calls;
 mod file;
 mod results;
@@ -18,85 +19,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::classify::{Company, Judgement, Met, judged, of_request};
-use super::report::{self, Evidence};
-use super::wire::problem;
-use super::{Salesforce, unanswered};
+use super::classify::judged;
+use super::{Salesforce, report};
 use crate::core::outcome::{Outcome, Refusal, Report};
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
 use crate::destination::answer::{Answer, BodyCaps};
 use crate::destination::bulk::{Awaited, Bulk, BulkWorth, JobData, Progress};
-use crate::destination::client::Exchange;
+use asking::{Ask, Refused};
 use calls::{Call, Job};
 use results::Files;
 
 /// Rows of one job: what Salesforce itself takes at a time.
 pub(super) const MOST_ROWS: usize = 10_000;
 
-/// What was asked, and what of the time is left for it.
-struct Ask<'a> {
-    call: Call<'a>,
-    /// Monotonic.
-    deadline: Duration,
-    /// None: as for any answer.
-    caps: Option<BodyCaps>,
-    now: Timestamp,
-}
-
-/// No good answer: its status, if one came, and what it means for all rows.
-struct Refused {
-    status: Option<u16>,
-    report: Report,
-}
-
 impl Salesforce {
-    fn ask_for<'a>(&self, call: Call<'a>, now: Timestamp) -> Ask<'a> {
-        Ask {
-            call,
-            deadline: self.org.clock.monotonic().saturating_add(self.org.timeout),
-            caps: None,
-            now,
-        }
-    }
-
-    /// Sends one request; only a 2xx is a good answer.
-    async fn ask(&self, ask: Ask<'_>) -> Result<Answer, Refused> {
-        let sessions = &self.org.sessions;
-        let session =
-            (sessions.get(ask.now).await).map_err(|trouble| unsent(report::without_session(&trouble)))?;
-        let left = ask.deadline.saturating_sub(self.org.clock.monotonic());
-        if left.is_zero() {
-            return Err(unsent(report::too_late()));
-        }
-        let instance = &session.instance;
-        let authorization = session.authorization.clone();
-        let mut request = calls::build(&instance.url, &self.rendering, ask.call, authorization)
-            .map_err(|_| unsent(report::unmakeable()))?;
-        *request.timeout_mut() = Some(left);
-        let caps = ask.caps.unwrap_or_else(|| instance.client.caps());
-        let Exchange { result, duration } = instance.client.send_for(request, caps).await;
-        let answer = result.map_err(|failure| refused(unanswered(failure), None, None, duration))?;
-        self.org.reserve.note(&answer.headers, self.org.clock.monotonic());
-        if (200..=299).contains(&answer.status) {
-            sessions.taken(&session);
-            return Ok(answer);
-        }
-        let judgement = of_request(
-            answer.status,
-            &answer.headers,
-            problem(&answer.body).as_ref(),
-            Company::Others,
-            ask.now,
-        );
-        if judgement.met != Met::TokenRefused {
-            sessions.taken(&session);
-            return Err(refused(judgement, None, Some(&answer), duration));
-        }
-        let after = Some(sessions.refused(&session));
-        Err(refused(judgement, after, Some(&answer), duration))
-    }
-
     /// One file of results; an aborted job need not have any.
     async fn file(
         &self,
@@ -112,7 +49,7 @@ impl Salesforce {
         };
         let ask = Ask {
             caps: Some(caps),
-            ..self.ask_for(Call::Results(&job.id, name), now)
+            ..self.asking(Call::Results(&job.id, name), now)
         };
         match self.ask(ask).await {
             Ok(Answer {
@@ -164,38 +101,37 @@ impl Bulk for Salesforce {
         if let Some(left) = self.org.reserve.rest(self.org.clock.monotonic()) {
             return Err(report::resting(left));
         }
-        let answer = self.ask(self.ask_for(Call::Open, now)).await.map_err(not_begun)?;
+        let answer = self
+            .ask(self.asking(Call::Open, now))
+            .await
+            .map_err(Refused::not_begun)?;
         match serde_json::from_slice::<Job>(&answer.body) {
             Ok(job) if job.is_sane() => Ok(job.id),
-            _ => Err(not_begun(refused(
-                judged(
-                    Outcome::Refused(Refusal::Together),
-                    format!("HTTP {}, but the answer names no job", answer.status),
-                ),
-                None,
-                Some(&answer),
-                Duration::ZERO,
-            ))),
+            _ => {
+                let detail = format!("HTTP {}, but the answer names no job", answer.status);
+                let judgement = judged(Outcome::Refused(Refusal::Together), detail);
+                Err(Refused::of(judgement, None, Some(&answer), Duration::ZERO).not_begun())
+            }
         }
     }
 
     async fn upload(&self, job: &str, data: Bytes, now: Timestamp) -> Result<(), Report> {
-        let put = self.ask_for(Call::Data(job, data), now);
+        let put = self.asking(Call::Data(job, data), now);
         let deadline = put.deadline;
-        self.ask(put).await.map_err(not_begun)?;
+        self.ask(put).await.map_err(Refused::not_begun)?;
         let start = Ask {
             deadline,
-            ..self.ask_for(Call::Move(job, "UploadComplete"), now)
+            ..self.asking(Call::Move(job, "UploadComplete"), now)
         };
         match self.ask(start).await {
-            Err(refused) if !may_have_begun(&refused) => Err(not_begun(refused)),
+            Err(refused) if !refused.may_be_done() => Err(refused.not_begun()),
             // If it has not, the job is still open: whoever asks for it sees that.
             _ => Ok(()),
         }
     }
 
     async fn poll(&self, job: &str, awaited: &Awaited, now: Timestamp) -> Progress {
-        let answer = match self.ask(self.ask_for(Call::Look(job), now)).await {
+        let answer = match self.ask(self.asking(Call::Look(job), now)).await {
             Ok(answer) => answer,
             Err(refused) => return unclear(refused),
         };
@@ -220,60 +156,14 @@ impl Bulk for Salesforce {
     }
 
     async fn abandon(&self, job: &str, now: Timestamp) -> Result<(), String> {
-        let asked = self.ask(self.ask_for(Call::Move(job, "Aborted"), now)).await;
-        asked.map(drop).map_err(|refused| detail(refused.report))
+        let asked = self.ask(self.asking(Call::Move(job, "Aborted"), now)).await;
+        asked.map(drop).map_err(Refused::detail)
     }
-}
-
-/// The report of every row that was on a call without a good answer.
-fn refused(
-    judgement: Judgement,
-    after: Option<super::session::AfterRefusal>,
-    answer: Option<&Answer>,
-    duration: Duration,
-) -> Refused {
-    let evidence = Evidence {
-        status: answer.map(|answer| answer.status),
-        excerpt: answer.and_then(|answer| answer.excerpt.clone()),
-        digest: [0; 32],
-        duration,
-    };
-    Refused {
-        status: evidence.status,
-        report: Report {
-            // No row was in it, or none that counts.
-            body_digest: None,
-            ..report::of(judgement, after, &evidence)
-        },
-    }
-}
-
-fn unsent(report: Report) -> Refused {
-    Refused { status: None, report }
-}
-
-/// Whatever became of the request, no row was processed: an unknown outcome is not theirs.
-fn not_begun(refused: Refused) -> Report {
-    match refused.report.outcome {
-        Outcome::Unknown => Report {
-            outcome: Outcome::Unreachable,
-            ..refused.report
-        },
-        _ => refused.report,
-    }
-}
-
-fn may_have_begun(refused: &Refused) -> bool {
-    refused.report.outcome == Outcome::Unknown || refused.status.is_some_and(|status| status >= 500)
 }
 
 fn unclear(refused: Refused) -> Progress {
     match refused.status {
         Some(404) => Progress::Forgotten,
-        _ => Progress::Unclear(detail(refused.report)),
+        _ => Progress::Unclear(refused.detail()),
     }
-}
-
-fn detail(report: Report) -> String {
-    report.detail.unwrap_or_else(|| "no reason was given".to_owned())
 }
