@@ -5,7 +5,7 @@ use std::time::Duration;
 use aftercommit::mock::crm::Entry;
 
 use super::super::world::{Backend, Running, on_both};
-use super::{COLLECTION, Org, PAUSED};
+use super::{COLLECTION, Org, PAUSED, TOKEN};
 
 const OPENED: &str = "POST /services/data/v62.0/jobs/ingest";
 const UPLOADED: &str = "PUT /services/data/v62.0/jobs/ingest/";
@@ -177,6 +177,19 @@ on_both! {
         let relay = org.relay().await;
         org.world.until(&[("delivered", 20)]).await;
         assert_eq!((org.count(OPENED), org.attempts_like("accepted").await), (1, 20));
+        org.finish(relay).await;
+    }
+
+    async fn a_token_that_expires_while_a_job_runs_is_replaced_and_the_job_goes_on(backend: Backend) {
+        let org = Org::slow(backend, "").await;
+        org.commit_many(20).await;
+        let relay = org.relay().await;
+        org.looked_at(1).await;
+        org.mock.expire_tokens();
+        org.looked_at(3).await;
+        org.let_jobs_end();
+        org.world.until(&[("delivered", 20)]).await;
+        assert_eq!((org.count(OPENED), org.count(TOKEN), org.attempts_like("accepted").await), (1, 2, 20));
         org.finish(relay).await;
     }
 
