@@ -5,6 +5,7 @@
 
 mod chance;
 mod chores;
+mod crms;
 mod invariants;
 mod jobs;
 mod outages;

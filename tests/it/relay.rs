@@ -6,6 +6,7 @@ mod batches;
 mod bisecting;
 mod bounded;
 mod breaker;
+mod codes;
 mod crm;
 mod decisions;
 mod fairness;

@@ -22,9 +22,15 @@ create table if not exists order_details (
 );
 ";
 
-/// What the pipeline tells of each table: topic, op, row key, and the name of the table, which is the topic.
-const OUTBOX: [(&str, &str, &str); 3] = [
-    ("customers", "upsert", "customer_id"),
+/// What the pipeline tells of a table: its name, which is the topic, the op, and the row key.
+pub(crate) type Told = (&'static str, &'static str, &'static str);
+
+/// The table of customers.
+pub(crate) const CUSTOMERS: Told = ("customers", "upsert", "customer_id");
+
+/// All of them.
+pub(crate) const TABLES_TOLD: [Told; 3] = [
+    CUSTOMERS,
     ("orders", "event", "order_id::text"),
     (
         "order_details",
@@ -61,11 +67,12 @@ impl Pipeline {
         Self { connection }
     }
 
-    /// Loads the three files in one transaction, as often as one likes. Returns what stands in them.
-    pub(crate) async fn load(&mut self, folder: &Path) -> Vec<Line> {
+    /// Loads the files of these tables in one transaction, as often as one likes; what is there is not changed. Returns what
+    /// stands in the files.
+    pub(crate) async fn load(&mut self, folder: &Path, tables: &[Told]) -> Vec<Line> {
         let mut all = Vec::new();
         let mut transaction = self.connection.begin().await.unwrap();
-        for (table, op, row_key) in OUTBOX {
+        for &(table, op, row_key) in tables {
             let rows = read(folder, table);
             let fill = format!(
                 "insert into {table} select * from json_populate_recordset(null::{table}, $1::json) on conflict do nothing"
@@ -75,11 +82,7 @@ impl Pipeline {
                 .execute(&mut *transaction)
                 .await
                 .unwrap();
-            let tell = format!(
-                "insert into aftercommit.outbox (topic, row_key, op, payload)
-                 select '{table}', {row_key}, '{op}', to_json({table}) from {table}"
-            );
-            sqlx::query(AssertSqlSafe(tell))
+            sqlx::query(AssertSqlSafe(tell((table, op, row_key))))
                 .execute(&mut *transaction)
                 .await
                 .unwrap();
@@ -87,6 +90,37 @@ impl Pipeline {
         }
         transaction.commit().await.unwrap();
         all
+    }
+
+    /// Commits a change of one customer's telephone number.
+    pub(crate) async fn change_one(&mut self, customer_id: &str, phone: &str) {
+        let mut transaction = self.connection.begin().await.unwrap();
+        let change = "update customers set phone = $2 where customer_id = $1";
+        sqlx::query(change)
+            .bind(customer_id)
+            .bind(phone)
+            .execute(&mut *transaction)
+            .await
+            .unwrap();
+        let tell = tell(CUSTOMERS) + " where customer_id = $1";
+        sqlx::query(AssertSqlSafe(tell))
+            .bind(customer_id)
+            .execute(&mut *transaction)
+            .await
+            .unwrap();
+        transaction.commit().await.unwrap();
+    }
+
+    /// Changes customers and tells nobody: the next load does.
+    pub(crate) async fn change_silently(&mut self, customer_ids: &[String]) {
+        let change =
+            "update customers set city = upper(city) || '!', region = null where customer_id = any($1)";
+        let changed = sqlx::query(change)
+            .bind(customer_ids)
+            .execute(&mut self.connection)
+            .await
+            .unwrap();
+        assert_eq!(changed.rows_affected(), customer_ids.len() as u64);
     }
 
     /// Commits one more order, which shows that everything before it has been looked at.
@@ -113,10 +147,10 @@ impl Pipeline {
             .unwrap()
     }
 
-    /// Every row of the tables, as it must arrive.
-    pub(crate) async fn tables(&mut self) -> Vec<Expected> {
+    /// Every row of these tables, as it must arrive.
+    pub(crate) async fn tables(&mut self, tables: &[Told]) -> Vec<Expected> {
         let mut expected = Vec::new();
-        for (table, op, row_key) in OUTBOX {
+        for &(table, op, row_key) in tables {
             let rows = format!("select {row_key} as row_key, to_json({table})::text as payload from {table}");
             let rows = sqlx::query(AssertSqlSafe(rows))
                 .fetch_all(&mut self.connection)
@@ -131,6 +165,14 @@ impl Pipeline {
         }
         expected
     }
+}
+
+/// Tells of every row of a table.
+fn tell((table, op, row_key): Told) -> String {
+    format!(
+        "insert into aftercommit.outbox (topic, row_key, op, payload)
+         select '{table}', {row_key}, '{op}', to_json({table}) from {table}"
+    )
 }
 
 fn read(folder: &Path, table: &'static str) -> Vec<Line> {

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::journal;
 use crate::keys;
-use crate::pipeline::{Expected, Line, Pipeline};
+use crate::pipeline::{Expected, Line, Pipeline, TABLES_TOLD};
 use crate::postgres;
 use crate::process::{PATIENCE, Process};
 
@@ -51,15 +51,15 @@ async fn every_row_of_northwind_arrives_once_and_byte_for_byte_and_a_second_load
     relay.says("looked at the leases").await;
 
     let mut pipeline = Pipeline::connect(&database.url()).await;
-    let lines = pipeline.load(&rows).await;
+    let lines = pipeline.load(&rows, &TABLES_TOLD).await;
     settled(&mut pipeline, &mut relay).await;
-    let expected = pipeline.tables().await;
+    let expected = pipeline.tables(&TABLES_TOLD).await;
     let journal = journal::of(url).await;
     assert_eq!(journal.len(), expected.len(), "every row, once");
     compare(&journal, &expected, &pipeline.namespace().await);
     cells_came_through(&journal, &lines);
 
-    pipeline.load(&rows).await;
+    pipeline.load(&rows, &TABLES_TOLD).await;
     pipeline.mark().await;
     settled(&mut pipeline, &mut relay).await;
     let again = journal::of(url).await;
@@ -81,7 +81,7 @@ async fn every_row_of_northwind_arrives_once_and_byte_for_byte_and_a_second_load
 }
 
 /// The folder that `./test --data DIR` names.
-fn folder_of_rows() -> PathBuf {
+pub(crate) fn folder_of_rows() -> PathBuf {
     let folder = std::env::var_os("AFTERCOMMIT_TEST_DATA").map(|data| PathBuf::from(data).join("northwind"));
     folder.filter(|folder| folder.is_dir()).expect(
         "this trial needs real rows: run `./test --data DIR`, or set AFTERCOMMIT_TEST_DATA to DIR, \
@@ -97,7 +97,7 @@ fn configure(folder: &TempDir, database: &str, receiver: &str) {
 }
 
 /// Waits until nothing is owed. It is asked again with each line that the relay says.
-async fn settled(pipeline: &mut Pipeline, relay: &mut Process) {
+pub(crate) async fn settled(pipeline: &mut Pipeline, relay: &mut Process) {
     let waiting = async {
         while pipeline.owed().await > 0 {
             relay.line("everything is delivered").await;

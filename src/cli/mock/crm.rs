@@ -69,7 +69,7 @@ impl CrmArgs {
 /// The control paths and the names of faults, for a help page that ends with these examples.
 pub(super) fn help<V: VendorFault>(examples: &str) -> String {
     format!(
-        "Beside the CRM's own paths it answers GET /dump and GET /journal, takes GET, POST and DELETE at /faults,\n\
+        "Beside the CRM's own paths it answers GET /dump, /counts and /journal, takes GET, POST and DELETE at /faults,\n\
          and POST at /expire (all tokens), /advance?seconds=COUNT (its clock) and /reset.\n\n\
          Names of faults:\n  {}\n\nExamples:\n{examples}",
         super::list_names(fault_names::<V>()),

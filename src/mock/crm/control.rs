@@ -5,6 +5,7 @@
 //! | `GET`, `POST`, `DELETE /faults` | the armed rules; arms those of the body (text, see [`super::fault`]); takes all back |
 //! | `GET`, `DELETE /journal` | the requests, from `?after=NUMBER` on; forgets them |
 //! | `GET /dump` | all records as canonical JSON |
+//! | `GET /counts` | how many requests there have been, and how many records there are |
 //! | `POST /expire` | lets every token expire |
 //! | `POST /advance?seconds=COUNT` | sets the mock's clock forward |
 //! | `POST /reset` | forgets records, tokens, faults and journal |
@@ -33,10 +34,11 @@ pub(super) fn answer<C: Crm>(request: &Request, shared: &Shared<C>) -> Option<An
         "/journal" if method == Method::GET => entries(&state.journal, request),
         "/journal" if method == Method::DELETE => done(|| state.journal.clear()),
         "/dump" if method == Method::GET => Answer::of(200, "application/json", state.dump()),
+        "/counts" if method == Method::GET => counts(&state),
         "/expire" if method == Method::POST => done(|| state.crm.expire_tokens()),
         "/advance" if method == Method::POST => advance(shared, request),
         "/reset" if method == Method::POST => done(|| state.reset()),
-        "/faults" | "/journal" | "/dump" | "/expire" | "/advance" | "/reset" => {
+        "/faults" | "/journal" | "/dump" | "/counts" | "/expire" | "/advance" | "/reset" => {
             error(405, &format!("this path does not take {method}"))
         }
         _ => return None,
@@ -81,6 +83,11 @@ fn entries(journal: &Journal, request: &Request) -> Answer {
     };
     let newer = journal.entries().filter(|entry| entry.number > after);
     Answer::json(200, &newer.map(AsRef::as_ref).collect::<Vec<&Entry>>())
+}
+
+fn counts<C: Crm>(state: &State<C>) -> Answer {
+    let (requests, records) = (state.journal.count(), state.crm.store().len());
+    Answer::json(200, &json!({ "requests": requests, "records": records }))
 }
 
 fn advance<C: Crm>(shared: &Shared<C>, request: &Request) -> Answer {

@@ -81,6 +81,8 @@ pub(super) struct Shared<C: Crm> {
     pub(super) clock: MockClock,
     changed: Notify,
     gate: watch::Sender<Gate>,
+    /// Requests that have come so far, processed or not.
+    arrived: watch::Sender<u64>,
     stop: CancellationToken,
 }
 
@@ -132,6 +134,7 @@ impl<C: Crm> MockServer<C> {
             clock: options.clock,
             changed: Notify::new(),
             gate: watch::Sender::new(Gate::Open),
+            arrived: watch::Sender::new(0),
             stop: CancellationToken::new(),
         });
         let tasks = TaskTracker::new();
@@ -188,6 +191,13 @@ impl<C: Crm> MockServer<C> {
     /// Processes what is held, and whatever comes, again.
     pub fn release(&self) {
         self.shared.gate.send_replace(Gate::Open);
+    }
+
+    /// Waits until so many requests have arrived whole since the start, whether they are held or were processed.
+    pub async fn arrived(&self, requests: u64) {
+        // The sender is the server's own, so the wait cannot end because it has gone.
+        let mut arrived = self.shared.arrived.subscribe();
+        let _ = arrived.wait_for(|arrived| *arrived >= requests).await;
     }
 
     /// Waits until the journal is as wanted. It is asked again after each request.
@@ -282,6 +292,7 @@ impl<C: Crm> Shared<C> {
         if let Some(answer) = control::answer(request, self) {
             return Ok(answer);
         }
+        self.arrived.send_modify(|arrived| *arrived += 1);
         // The sender is `self`, so the wait cannot end because it has gone.
         let _ = self.gate.subscribe().wait_for(|gate| *gate == Gate::Open).await;
         let outcome = self.state().process(request, &self.clock);

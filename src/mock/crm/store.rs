@@ -93,6 +93,16 @@ impl Store {
             .flat_map(|table| table.records.values())
     }
 
+    /// How many records there are, of all objects.
+    pub fn len(&self) -> usize {
+        self.tables.values().map(|table| table.records.len()).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Stores a new record under this id; `null` is not kept.
     pub fn insert(&mut self, object: &str, id: String, mut fields: Fields, now: Timestamp) {
         fields.retain(|_, value| *value != Value::Null);

@@ -198,6 +198,8 @@ async fn faults_journal_and_records_are_steered_over_http() {
         journal.contains(r#""number":3"#) && !journal.contains(r#""number":2"#),
         "{journal}"
     );
+    let counts = send(&server, "GET", "/counts", "").await;
+    assert!(counts.ends_with(r#"{"records":1,"requests":3}"#), "{counts}");
     assert!(
         send(&server, "PUT", "/dump", "")
             .await

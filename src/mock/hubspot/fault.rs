@@ -21,8 +21,20 @@ pub enum HubSpotFault {
     BadToken,
     /// `missing-scopes`: 403.
     MissingScopes,
+    /// `not-found`: 404 `OBJECT_NOT_FOUND`.
+    NotFound,
+    /// `malformed`: 400, the body is no JSON.
+    Malformed,
+    /// `duplicate-ids`: 400, the batch names a record twice.
+    DuplicateIds,
+    /// `non-unique`: 400, values of the id property need not be unique.
+    NonUnique,
+    /// `invalid-call`: 400 for the whole request, because of values.
+    InvalidCall,
     /// `conflict`: 409 for the whole request.
     Conflict,
+    /// `exists`: the same in its newer form.
+    AlreadyExists,
     /// `server-error`: 500 in HubSpot's own form.
     ServerError,
     /// `page`: 502 with a page of HTML.
@@ -35,6 +47,8 @@ pub enum HubSpotFault {
     OmitWritten,
     /// `invalid`: the record's values are refused.
     Invalid,
+    /// `unknown-property`: the record has a property that is not there.
+    UnknownProperty,
     /// `taken`: a unique value of the record belongs to another, for which the whole batch gets a 409.
     Taken,
 }
@@ -49,19 +63,28 @@ impl VendorFault for HubSpotFault {
         ("expired-token", Self::ExpiredToken),
         ("bad-token", Self::BadToken),
         ("missing-scopes", Self::MissingScopes),
+        ("not-found", Self::NotFound),
+        ("malformed", Self::Malformed),
+        ("duplicate-ids", Self::DuplicateIds),
+        ("non-unique", Self::NonUnique),
+        ("invalid-call", Self::InvalidCall),
         ("conflict", Self::Conflict),
+        ("exists", Self::AlreadyExists),
         ("server-error", Self::ServerError),
         ("page", Self::Page),
         ("empty", Self::Empty),
         ("omit", Self::Omit),
         ("omit-written", Self::OmitWritten),
         ("invalid", Self::Invalid),
+        ("unknown-property", Self::UnknownProperty),
         ("taken", Self::Taken),
     ];
 
     fn scope(self) -> Scope {
         match self {
-            Self::Omit | Self::OmitWritten | Self::Invalid | Self::Taken => Scope::Record,
+            Self::Omit | Self::OmitWritten | Self::Invalid | Self::UnknownProperty | Self::Taken => {
+                Scope::Record
+            }
             _ => Scope::Request,
         }
     }
@@ -92,16 +115,37 @@ impl HubSpotFault {
             },
             Self::BadToken => Refusal::BadToken,
             Self::MissingScopes => Refusal::MissingScopes(vec!["crm.objects.contacts.write".into()]),
+            Self::NotFound => Refusal::NotFound {
+                message: "Object not found".into(),
+            },
+            Self::Malformed => Refusal::Malformed {
+                message: "Invalid input JSON on line 3, column 9".into(),
+            },
+            Self::DuplicateIds => Refusal::DuplicateIds(vec!["12877907025".into()]),
+            Self::NonUnique => Refusal::NonUniqueIdProperty {
+                object_type: "0-1".into(),
+                property: "email".into(),
+                portal: 1,
+            },
             Self::Conflict | Self::Taken => Refusal::Exists {
+                noun: "Contact".into(),
+                id: "123".into(),
+            },
+            Self::AlreadyExists => Refusal::AlreadyExists {
                 noun: "Contact".into(),
                 id: "123".into(),
             },
             Self::ServerError => Refusal::Failed { status: 500 },
             Self::Page => Refusal::Page { status: 502 },
-            Self::Invalid => Refusal::Properties(vec![InvalidProperty::new(
+            Self::Invalid | Self::InvalidCall => Refusal::Properties(vec![InvalidProperty::new(
                 "email",
                 "INVALID_EMAIL",
                 "Email address not-an-email is invalid".into(),
+            )]),
+            Self::UnknownProperty => Refusal::Properties(vec![InvalidProperty::new(
+                "nickname",
+                "PROPERTY_DOESNT_EXIST",
+                "Property \"nickname\" does not exist".into(),
             )]),
             Self::Empty | Self::Omit | Self::OmitWritten => return None,
         })

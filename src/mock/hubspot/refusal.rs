@@ -58,6 +58,8 @@ pub(super) enum Refusal {
     DuplicateIds(Vec<String>),
     /// A unique value belongs to another record already.
     Exists { noun: String, id: String },
+    /// The same, as newer versions say it.
+    AlreadyExists { noun: String, id: String },
     /// A custom property's unique value belongs to another record already.
     ValueTaken {
         property: String,
@@ -109,7 +111,7 @@ impl Refusal {
             Self::MissingScopes(_) => 403,
             Self::NotFound { .. } | Self::UnknownIds { .. } => 404,
             Self::MethodNotAllowed => 405,
-            Self::Exists { .. } | Self::ValueTaken { .. } => 409,
+            Self::Exists { .. } | Self::AlreadyExists { .. } | Self::ValueTaken { .. } => 409,
             Self::Locked => 423,
             Self::RateLimited { .. } => 429,
             Self::Migrating => 477,
@@ -176,7 +178,9 @@ impl Refusal {
                 "Duplicate IDs found in batch input: [{}]. IDs must be unique",
                 ids.join(", ")
             ),
-            Self::Exists { noun, id } => format!("{noun} already exists. Existing ID: {id}"),
+            Self::Exists { noun, id } | Self::AlreadyExists { noun, id } => {
+                format!("{noun} already exists. Existing ID: {id}")
+            }
             Self::ValueTaken { property, value, id } => format!(
                 "Cannot set PropertyValueCoordinates{{propertyName={property}, value={value}}} on this object. {id} \
                  already has that value."
@@ -217,6 +221,7 @@ impl Refusal {
             | Self::NonUniqueIdProperty { .. }
             | Self::DuplicateIds(_) => Some("VALIDATION_ERROR"),
             Self::Exists { .. } | Self::ValueTaken { .. } => Some("CONFLICT"),
+            Self::AlreadyExists { .. } => Some("OBJECT_ALREADY_EXISTS"),
             Self::NotFound { .. } | Self::UnknownIds { .. } => Some("OBJECT_NOT_FOUND"),
             Self::BadToken => Some("INVALID_AUTHENTICATION"),
             Self::ExpiredToken { .. } => Some("EXPIRED_AUTHENTICATION"),
@@ -245,6 +250,9 @@ impl Refusal {
                 json!({ "errors": invalid.iter().map(error).collect::<Vec<_>>() })
             }
             Self::DuplicateIds(ids) | Self::UnknownIds { ids, .. } => json!({ "context": { "ids": ids } }),
+            Self::AlreadyExists { noun, .. } => {
+                json!({ "error": format!("{}_EXISTS", noun.to_uppercase()) })
+            }
             Self::MissingScopes(scopes) => json!({
                 "errors": [{
                     "message": "One or more of the following scopes are required.",

@@ -94,7 +94,7 @@ impl Connection {
         match (fault, answer) {
             (Some(fault), answer) => {
                 self.flush().await?;
-                misbehave::act(&mut self.stream, &fault, answer, manner).await
+                misbehave::act(&mut self.stream, &fault, answer, manner, in_flight).await
             }
             (None, Some(answer)) => {
                 answer.write_to(&mut self.out, manner);
@@ -110,11 +110,12 @@ impl Connection {
         if let Some(number) = self.newest.take() {
             self.shared.make_durable(number).await?;
         }
+        // Before the first byte: a client that has its answer may be here with its next request at once.
+        self.answered.clear();
         if !self.out.is_empty() {
             self.stream.write_all(&self.out).await?;
             self.out.clear();
         }
-        self.answered.clear();
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::gzip;
 use super::head::Persistence;
 use super::reply::{self, Answer, Manner};
+use super::shared::InFlight;
 
 /// Bytes of filler written at a time.
 const PIECE: usize = 16 * 1024;
@@ -34,12 +35,13 @@ impl From<Persistence> for Then {
     }
 }
 
-/// Acts the fault out instead of answering as usual.
+/// Acts the fault out instead of answering as usual. `in_flight` ends with it, or before an answer that leaves at once.
 pub(super) async fn act(
     stream: &mut TcpStream,
     fault: &Fault,
     answer: Option<Answer>,
     manner: Manner,
+    in_flight: InFlight,
 ) -> io::Result<Then> {
     let Some(answer) = answer else {
         return match fault {
@@ -48,20 +50,24 @@ pub(super) async fn act(
         };
     };
     match fault {
-        Fault::Fail { .. } | Fault::StoredFailure { .. } => send(stream, answer, &[], manner).await,
-        Fault::Throttle { retry_after, .. } => {
-            send(stream, answer, &[("retry-after", retry_after)], manner).await
+        Fault::Fail { .. } | Fault::StoredFailure { .. } => {
+            send(stream, answer, &[], manner, in_flight).await
         }
-        Fault::Redirect { location, .. } => send(stream, answer, &[("location", location)], manner).await,
+        Fault::Throttle { retry_after, .. } => {
+            send(stream, answer, &[("retry-after", retry_after)], manner, in_flight).await
+        }
+        Fault::Redirect { location, .. } => {
+            send(stream, answer, &[("location", location)], manner, in_flight).await
+        }
         Fault::Hang | Fault::ProcessedThenHung => hang(stream).await,
         Fault::Reset | Fault::ProcessedThenReset => reset(stream),
         Fault::ProcessedThenDropped => Ok(Then::Close),
         Fault::Delay { time } => {
             sleep(*time).await;
-            send(stream, answer, &[], manner).await
+            send(stream, answer, &[], manner, in_flight).await
         }
         Fault::CloseIdle { after } => {
-            send(stream, answer, &[], manner).await?;
+            send(stream, answer, &[], manner, in_flight).await?;
             close_if_idle(stream, *after).await
         }
         Fault::SlowHead { gap } => trickle(stream, answer, manner, Slow::Head, *gap).await,
@@ -83,11 +89,14 @@ async fn send(
     answer: Answer,
     headers: &[(&str, &str)],
     manner: Manner,
+    in_flight: InFlight,
 ) -> io::Result<Then> {
     let mut answer = answer.reply();
     answer.headers.extend_from_slice(headers);
     let mut out = Vec::new();
     answer.write_to(&mut out, manner);
+    // As in `connection`: it is over for the client with the first byte.
+    drop(in_flight);
     stream.write_all(&out).await?;
     Ok(manner.persistence.into())
 }

@@ -138,6 +138,10 @@ impl VendorFault for SalesforceFault {
             data(404, "NOT_FOUND", "The requested resource does not exist"),
         ),
         (
+            "no-such-record",
+            data(404, "INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id"),
+        ),
+        (
             "parser-error",
             data(
                 400,
@@ -213,6 +217,21 @@ impl VendorFault for SalesforceFault {
         (
             "cross-reference",
             record("INVALID_CROSS_REFERENCE_KEY", "invalid cross reference id"),
+        ),
+        ("invalid-field", record("INVALID_FIELD", "No such column 'Name'")),
+        (
+            "not-writable",
+            record(
+                "INVALID_FIELD_FOR_INSERT_UPDATE",
+                "Unable to create/update fields: Name.",
+            ),
+        ),
+        (
+            "duplicate-value",
+            record(
+                "DUPLICATE_VALUE",
+                "duplicate value found: Name duplicates value on record with id: 001",
+            ),
         ),
         (
             "duplicates-detected",

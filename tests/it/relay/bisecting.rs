@@ -19,6 +19,8 @@ struct Fussy {
     refused: Arc<BTreeSet<String>>,
     /// Among others these are passed over in silence.
     omitted: Arc<BTreeSet<String>>,
+    /// How long a request that is not full waits for others.
+    wait: Duration,
     /// The row keys of each request.
     requests: watch::Sender<Vec<Vec<String>>>,
 }
@@ -29,6 +31,7 @@ impl Fussy {
         Self {
             refused: set(refused),
             omitted: set(omitted),
+            wait: Duration::from_millis(50),
             requests: watch::channel(vec![]).0,
         }
     }
@@ -45,7 +48,7 @@ impl Fussy {
             destination: Arc::new(self.clone()),
             batch: Batch {
                 size: 100,
-                wait: Duration::from_millis(50),
+                wait: self.wait,
             },
             ..Active::clone(hook)
         });
@@ -115,6 +118,15 @@ on_both! {
         assert_eq!(world.base.number(COUNTED).await, 0);
         let requests = fussy.requests();
         assert!(requests.len() <= 4 * 15, "{} requests", requests.len());
+        world.finish([relay]).await;
+    }
+
+    async fn what_was_divided_waits_for_nobody(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.orders(100, |number| format!("order-{number}")).await;
+        let fussy = Fussy { wait: Duration::from_hours(1), ..Fussy::new(&["order-37"], &["order-90"]) };
+        let relay = world.relay_to(fussy.in_place_of_hook(&world, SWIFT)).await;
+        world.until(&[("delivered", 99), ("dead", 1)]).await;
         world.finish([relay]).await;
     }
 

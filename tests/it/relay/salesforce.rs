@@ -1,6 +1,7 @@
 //! A mock Salesforce org behind the whole relay: what people met, and what each refusal comes to.
 
 mod bulk;
+mod tokens;
 
 use std::collections::BTreeMap;
 
@@ -165,7 +166,6 @@ impl Org {
 /// The reason for which a destination is paused, if it is.
 const PAUSED: &str = "select count(*) from aftercommit.destination_state where paused_at is not null";
 
-const TOKEN: &str = "/services/oauth2/token";
 const COLLECTION: &str = "/composite/sobjects/";
 
 on_both! {
@@ -216,47 +216,6 @@ on_both! {
         org.world.until(&[("delivered", 3)]).await;
         let attempts = [org.attempts("a-1").await, org.attempts("a-2").await, org.attempts("a-3").await];
         assert_eq!(attempts, [1, 3, 1]);
-        org.finish(relay).await;
-    }
-
-    async fn an_expired_token_is_replaced_by_one_call_and_each_batch_is_resent_once(backend: Backend) {
-        let org = Org::with(backend, "batch_size = 5", |_| {}).await;
-        let relay = org.relay().await;
-        org.commit(&[("first", r#"{"name": "n"}"#)]).await;
-        org.world.until(&[("delivered", 1)]).await;
-        org.mock.expire_tokens();
-        org.mock.hold();
-        org.commit_many(20).await;
-        org.world.until_number("select count(*) from aftercommit.dispatch", 1).await;
-        org.mock.release();
-        org.world.until(&[("delivered", 21)]).await;
-        assert_eq!(org.count(TOKEN), 2, "{:?}", org.requests());
-        let most = org.world.base.number("select max(number) from aftercommit.attempt").await;
-        assert_eq!(most, 2, "each was sent once more");
-        org.finish(relay).await;
-    }
-
-    async fn a_new_token_that_is_refused_too_pauses_the_destination(backend: Backend) {
-        let org = Org::new(backend).await;
-        org.arm("invalid-session:2@method=PATCH");
-        org.commit(&[("a-1", r#"{"name": "n"}"#)]).await;
-        let relay = org.relay().await;
-        org.world.until_number(PAUSED, 1).await;
-        // The pause is written beside the record of the attempt that led to it.
-        org.world.until_number("select count(*) from aftercommit.attempt", 2).await;
-        assert_eq!((org.count(TOKEN), org.attempts("a-1").await), (2, 2));
-        assert_eq!(org.world.base.number("select max(attempts - excused) from aftercommit.owed").await, 0);
-        org.finish(relay).await;
-    }
-
-    async fn credentials_that_are_refused_pause_the_destination_and_consume_no_attempt(backend: Backend) {
-        let org = Org::new(backend).await;
-        org.arm("invalid-client:always");
-        org.commit_many(3).await;
-        let relay = org.relay().await;
-        org.world.until_number(PAUSED, 1).await;
-        org.world.until_number("select coalesce(max(attempts - excused), 0) from aftercommit.owed", 0).await;
-        assert_eq!(org.count("/services/data/"), 0);
         org.finish(relay).await;
     }
 
@@ -318,6 +277,16 @@ on_both! {
         org.world.until_number("select count(*) from aftercommit.attempt where outcome = 'throttled'", 1).await;
         org.commit(&[("parent", r#"{"name": "n"}"#)]).await;
         org.world.until(&[("delivered", 2)]).await;
+        org.finish(relay).await;
+    }
+
+    async fn a_child_whose_parent_never_comes_is_given_up_at_its_age(backend: Backend) {
+        let org = Org::new(backend).await;
+        org.commit(&[("child", r#"{"name": "n", "parent": "parent"}"#)]).await;
+        let relay = org.world.relay(&org.config.replace("max_attempts = 5", "max_age = \"500ms\"")).await;
+        org.world.until(&[("dead", 1)]).await;
+        let reason = org.world.base.text("select reason from aftercommit.settled").await;
+        assert_eq!((reason.as_deref(), org.attempts("child").await), (Some("age_exhausted"), 2));
         org.finish(relay).await;
     }
 

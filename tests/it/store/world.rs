@@ -239,6 +239,21 @@ impl World {
         }
     }
 
+    /// What the attempts of the rows with this row key met, in their order: `outcome status, outcome status`.
+    pub(crate) async fn history(&self, row_key: &str) -> String {
+        let gather = match self.backend {
+            Backend::Postgres => "string_agg",
+            Backend::Sqlite => "group_concat",
+        };
+        let attempts = format!(
+            "select {gather}(met, ', ') from
+             (select attempt.outcome || ' ' || coalesce(cast(http_status as text), '-') as met
+              from aftercommit.attempt join aftercommit.outbox on outbox.id = attempt.outbox_id
+              where outbox.row_key = '{row_key}' order by attempt.outbox_id, attempt.number) as history"
+        );
+        self.text(&attempts).await.unwrap_or_default()
+    }
+
     /// The one number that a query brings.
     pub(crate) async fn number(&self, sql: &str) -> i64 {
         let text = self.text(sql).await.unwrap_or_else(|| panic!("no number: {sql}"));

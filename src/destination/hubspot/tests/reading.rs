@@ -67,6 +67,15 @@ fn a_single_result_for_a_single_row_needs_no_trace_id_and_two_do() {
 }
 
 #[test]
+fn a_row_that_a_result_and_an_error_name_is_refused() {
+    let body = r#"{"results":[{"id":"1","objectWriteTraceId":"t1","properties":{}},{"id":"2","objectWriteTraceId":"t2","properties":{}}],
+        "errors":[{"category":"VALIDATION_ERROR","message":"","context":{"objectWriteTraceId":["t2"]}}],"numErrors":1}"#;
+    let judged = each(upsert(&answer(207, body), &rows(&["t1", "t2"]), NOW));
+    assert_eq!(judged[0].met, Met::Outcome(Outcome::Accepted));
+    assert_eq!(judged[1].met, Met::Outcome(Outcome::Refused(Refusal::Final)));
+}
+
+#[test]
 fn an_error_without_a_trace_id_is_found_by_its_id() {
     let body = r#"{"status":"COMPLETE","results":[{"id":"1","objectWriteTraceId":"t1","properties":{}}],
         "errors":[{"category":"OBJECT_NOT_FOUND","message":"","context":{"ids":["T2@b.co"]}}],"numErrors":1}"#;
@@ -113,4 +122,6 @@ fn an_archive_is_done_at_204() {
         Met::Outcome(Outcome::Accepted)
     );
     assert_eq!(archive(&answer(400, "{}"), NOW).met, Met::RefusedTogether);
+    let partly = r#"{"results":[],"errors":[{"category":"OBJECT_NOT_FOUND","message":""}]}"#;
+    assert_eq!(archive(&answer(207, partly), NOW).met, Met::RefusedTogether);
 }

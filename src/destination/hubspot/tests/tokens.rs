@@ -22,6 +22,11 @@ async fn a_refused_token_is_replaced_once_whoever_of_those_that_hold_it_says_so(
         assert_eq!(tokens.refused(&first), AfterRefusal::TryAgain);
     }
     let second = token(&tokens).await;
+    assert_eq!(
+        tokens.refused(&first),
+        AfterRefusal::TryAgain,
+        "a late word of the first says nothing of the second"
+    );
     assert_eq!(tokens.refused(&second), AfterRefusal::GiveUp);
     let third = token(&tokens).await;
     assert_eq!(

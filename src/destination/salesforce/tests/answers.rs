@@ -178,6 +178,15 @@ fn a_success_that_does_not_speak_of_each_row_is_none() {
 }
 
 #[test]
+fn a_record_that_shares_its_external_id_with_another_of_the_call_comes_again_alone() {
+    let twice = r#"{"success":false,"errors":[{"statusCode":"DUPLICATE_VALUE","message":"Duplicate external id specified: a","fields":["Ext__c"]}]}"#;
+    let alone = Outcome::Refused(Refusal::Alone);
+    let body = format!("[{twice},{twice}]");
+    assert_eq!(outcomes(200, &body, About::Several(2)), [alone.clone(), alone]);
+    assert_eq!(outcomes(200, &format!("[{twice}]"), About::Several(1)), [FINAL]);
+}
+
+#[test]
 fn one_record_is_accepted_in_each_of_the_forms_that_versions_have() {
     for (status, body) in [
         (201, r#"{"id":"001","success":true,"errors":[],"created":true}"#),

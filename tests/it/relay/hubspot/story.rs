@@ -177,16 +177,7 @@ impl Story {
 
     /// What the attempts of the row with this key met, in their order, as `outcome status, outcome status`.
     pub(super) async fn attempts(&self, email: &str) -> String {
-        let gather = match self.world.base.backend {
-            Backend::Postgres => "string_agg",
-            Backend::Sqlite => "group_concat",
-        };
-        let attempts = format!(
-            "select {gather}(met, ', ') from (select attempt.outcome || ' ' || coalesce(cast(http_status as text), '-') as met
-             from aftercommit.attempt join aftercommit.outbox on outbox.id = attempt.outbox_id
-             where outbox.row_key = '{email}' order by attempt.outbox_id, attempt.number) as history"
-        );
-        self.world.base.text(&attempts).await.unwrap_or_default()
+        self.world.base.history(email).await
     }
 
     /// Detail and excerpt of the last attempt of the row with this key.
