@@ -5,10 +5,11 @@ use std::time::Duration;
 use aftercommit::mock::crm::Entry;
 
 use super::super::world::{Backend, Running, on_both};
-use super::{COLLECTION, Org, PAUSED, TOKEN};
+use super::{COLLECTION, Org, PAUSED};
 
 const OPENED: &str = "POST /services/data/v62.0/jobs/ingest";
 const UPLOADED: &str = "PUT /services/data/v62.0/jobs/ingest/";
+const TOKEN: &str = "/services/oauth2/token";
 const MOVED: &str = "PATCH /services/data/v62.0/jobs/ingest/";
 /// Jobs of few rows, so that a story need not commit thousands.
 const TEN: &str = "bulk_threshold = 10";
