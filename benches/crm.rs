@@ -11,7 +11,8 @@
 //! 200 ms, which shows what the relay adds.
 //!
 //! Relay and loop take turns in one run, since machines are noisy: read the ratio and the CPU, not the rows/s. The loop
-//! sends what the mock wrote down of the relay's turn, byte for byte, with a client like the relay's. Relay and mock are
+//! sends what the mock wrote down of the relay's turn, byte for byte, with a client like the relay's; jobs it looks at as
+//! often as the relay first does. Relay and mock are
 //! processes of their own; the relay is the full product on the runtime of `aftercommit run`, and the database syncs
 //! each commit to disk. CPU is counted until the last outcome is settled.
 
@@ -26,6 +27,8 @@ mod case;
 mod drain;
 #[path = "crm/figures.rs"]
 mod figures;
+#[path = "crm/jobs.rs"]
+mod jobs;
 #[path = "crm/mock.rs"]
 mod mock;
 #[path = "crm/turns.rs"]
@@ -49,7 +52,7 @@ struct Options {
     /// Requests in flight.
     #[arg(long, default_value_t = 8)]
     concurrency: usize,
-    /// `collections` (of Salesforce) or `hubspot`; all if absent.
+    /// `collections` or `bulk` (of Salesforce), or `hubspot`; all if absent.
     #[arg(long)]
     crm: Option<Case>,
     /// `postgres`, `sqlite`, or both if absent.

@@ -5,6 +5,8 @@
 pub(crate) enum Case {
     /// Salesforce, by collections of 200 records.
     Collections,
+    /// Salesforce, by jobs of 10,000 rows at most.
+    Bulk,
     /// HubSpot, by batches of 100 records.
     Hubspot,
 }
@@ -17,6 +19,7 @@ client_secret = "secret"
 object = "Account"
 external_id = "Ext__c"
 fields = { Name = "name", Phone = "phone", BillingCity = "city", AnnualRevenue = "revenue" }
+bulk_threshold = {bulk_threshold}
 "#;
 
 const HUBSPOT: &str = r#"
@@ -30,12 +33,13 @@ fields = { firstname = "name", phone = "phone", city = "city", lifetime_value = 
 
 impl Case {
     /// In the order in which they are measured.
-    pub(crate) const ALL: [Self; 2] = [Self::Collections, Self::Hubspot];
+    pub(crate) const ALL: [Self; 3] = [Self::Collections, Self::Bulk, Self::Hubspot];
 
     /// As on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Collections => "collections",
+            Self::Bulk => "bulk",
             Self::Hubspot => "hubspot",
         }
     }
@@ -44,6 +48,7 @@ impl Case {
     pub(crate) fn carries_rows(self, target: &str) -> bool {
         match self {
             Self::Collections => target.contains("/composite/sobjects/") || target.contains("/Ext__c/"),
+            Self::Bulk => target.ends_with("/batches"),
             Self::Hubspot => target.ends_with("/batch/upsert"),
         }
     }
@@ -51,8 +56,9 @@ impl Case {
     /// A configuration file's text: the topic `customers` goes to the mock at `url`.
     pub(crate) fn config(self, database: &str, url: &str, concurrency: usize) -> String {
         let section = match self {
-            Self::Collections => SALESFORCE,
-            Self::Hubspot => HUBSPOT,
+            Self::Collections => SALESFORCE.replace("{bulk_threshold}", "0"),
+            Self::Bulk => SALESFORCE.replace("{bulk_threshold}", "2000"),
+            Self::Hubspot => HUBSPOT.to_owned(),
         };
         format!(
             "[database]\nurl = \"{database}\"\n[topics.customers]\nkind = \"state\"\n[destinations.crm]\n\

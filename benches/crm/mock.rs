@@ -75,7 +75,7 @@ impl Mock {
 /// What the process does.
 pub(crate) async fn serve(case: Case) -> anyhow::Result<()> {
     match case {
-        Case::Collections => {
+        Case::Collections | Case::Bulk => {
             let options = SalesforceOptions {
                 daily_limit: u64::MAX,
                 ..SalesforceOptions::new(Schema::parse(salesforce::DEFAULT_SCHEMA)?)

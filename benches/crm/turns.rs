@@ -13,6 +13,7 @@ use crate::drain::bare::{client, send};
 use crate::drain::base::{Backend, Base};
 use crate::drain::child::Process;
 use crate::drain::meter::{Meter, Parties, Turn};
+use crate::jobs;
 use crate::mock::Mock;
 
 /// What waits, and where it goes.
@@ -60,7 +61,7 @@ pub(crate) async fn bare(work: &Work, mock: &Mock) -> anyhow::Result<Turn> {
     let authorization = authorization(work.case, &client, mock).await?;
     let sent = |entry: &&Entry| {
         work.case.carries_rows(&entry.target)
-            && entry.status == Some(200)
+            && matches!(entry.status, Some(200 | 201))
             && !entry.body.contains("\"inputs\":[]")
     };
     let requests = journal.iter().filter(sent);
@@ -68,6 +69,9 @@ pub(crate) async fn bare(work: &Work, mock: &Mock) -> anyhow::Result<Turn> {
         .map(|entry| request(&client, mock, entry, &authorization))
         .collect::<anyhow::Result<_>>()?;
     let requests = Arc::new(requests);
+    let opened = journal.iter().find(|entry| jobs::opens(entry));
+    let open = opened.map(|entry| request(&client, mock, entry, &authorization));
+    let open = Arc::new(open.transpose()?);
     let parties = Parties {
         sender: std::process::id(),
         database: None,
@@ -78,11 +82,16 @@ pub(crate) async fn bare(work: &Work, mock: &Mock) -> anyhow::Result<Turn> {
     let mut senders = JoinSet::new();
     for _ in 0..work.concurrency {
         let (client, requests, next) = (client.clone(), requests.clone(), next.clone());
+        let (case, open) = (work.case, open.clone());
         senders.spawn(async move {
             while let Some(request) = requests.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let request = request.try_clone();
                 let request = request.ok_or_else(|| anyhow::anyhow!("a body that cannot be repeated"))?;
-                send(&client, request).await?.bytes().await?;
+                if case == Case::Bulk {
+                    jobs::run(&client, &open, request).await?;
+                } else {
+                    send(&client, request).await?.bytes().await?;
+                }
             }
             anyhow::Ok(())
         });

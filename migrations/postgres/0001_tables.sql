@@ -158,6 +158,9 @@ create table aftercommit.dispatch (
     epoch bigint not null,
     rendering bigint not null,
     entries json not null,
+    -- The receiver's id of the job that the entries travel by: whoever takes over asks what became of it. Null: they are sent
+    -- by requests, or nothing of the job has been sent.
+    job text,
     at timestamptz not null default now(),
     primary key (relay, sequence)
 );

@@ -146,6 +146,9 @@ create table dispatch (
     epoch integer not null,
     rendering integer not null,
     entries text not null,
+    -- The receiver's id of the job that the entries travel by: whoever takes over asks what became of it. Null: they are sent
+    -- by requests, or nothing of the job has been sent.
+    job text,
     at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
     primary key (relay, sequence)
 ) without rowid;

@@ -137,6 +137,11 @@ impl<'a> Section<'a> {
         examples.collect()
     }
 
+    /// Whether the configuration itself says something of `key`.
+    pub(super) fn says(&self, key: &str) -> bool {
+        self.given.is_some_and(|given| given.contains_key(key))
+    }
+
     /// Puts on record what is wrong with `key`, or with its absence.
     pub(super) fn fault(&self, key: &str, problem: impl Into<String>) -> Faulty {
         self.reading

@@ -88,15 +88,25 @@ impl GuardedClient {
         })
     }
 
+    /// How much of an answer is read and kept.
+    pub fn caps(&self) -> BodyCaps {
+        self.body
+    }
+
     /// Sends `request`, once, and reads its answer. Returns by the deadline.
     pub async fn send(&self, request: Request) -> Exchange {
+        self.send_for(request, self.body).await
+    }
+
+    /// The same for an answer that is read within other caps.
+    pub async fn send_for(&self, request: Request, body: BodyCaps) -> Exchange {
         let start = self.clock.monotonic();
         #[expect(
             clippy::disallowed_methods,
             reason = "this is the guarded client that everything else sends with"
         )]
         let result = match self.http.execute(request).await {
-            Ok(response) => Ok(Answer::read(response, self.body).await),
+            Ok(response) => Ok(Answer::read(response, body).await),
             Err(error) => Err(Failure::of(error, &self.origin)),
         };
         Exchange {

@@ -4,6 +4,7 @@
 //! nothing about retries and writes nothing. Only `client` sends.
 
 pub mod answer;
+pub mod bulk;
 pub mod client;
 pub mod failure;
 pub mod hubspot;
@@ -22,6 +23,7 @@ use crate::core::key::IdempotencyKey;
 use crate::core::outcome::Report;
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
+use bulk::Bulk;
 use preflight::Finding;
 use preview::Preview;
 use usage::Heard;
@@ -72,7 +74,7 @@ pub struct UnknownRendering {
 
 /// A configured receiver.
 ///
-/// Promises: a request for a row goes out only from `deliver`; exactly one report per delivery comes back, in their order; a
+/// Promises: a request for a row goes out only from `deliver`, or by the steps of a job (`bulk`); exactly one report per delivery comes back, in their order; a
 /// report is `Accepted` only on a positive answer for that row; no future outlives the request's deadline.
 #[async_trait::async_trait]
 pub trait Destination: Send + Sync {
@@ -91,6 +93,11 @@ pub trait Destination: Send + Sync {
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         let _ = now;
         vec![]
+    }
+
+    /// What it can do with many deliveries at once, if anything.
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        None
     }
 
     /// What the receiver said last of its daily limit, if it has one and has said so to this process.

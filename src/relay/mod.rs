@@ -12,9 +12,11 @@
 
 pub mod assemble;
 pub mod balance;
+mod database_clock;
 pub mod dispatcher;
 mod heartbeat;
 mod housekeeping;
+mod job;
 mod leases;
 pub mod limits;
 mod reconnect;

@@ -9,6 +9,7 @@ pub mod database;
 pub mod error;
 mod failing;
 mod fetch;
+mod jobs;
 mod leases;
 mod migrate;
 mod order;
@@ -129,6 +130,10 @@ pub trait Store: Send + Sync {
     /// Beginning, retrying and ending without success need the lease; a success is a fact and needs none. See
     /// [`Recorded`] for what was refused.
     async fn record(&self, record: Arc<Record>) -> Result<Recorded, StoreError>;
+
+    /// Notes by which job the entries of a dispatch travel, before any data of the job is sent. `false`, and nothing is
+    /// noted, without the lease or the dispatch: then the data must not be sent.
+    async fn note_job(&self, lease: &Lease, dispatch: DispatchId, job: &str) -> Result<bool, StoreError>;
 
     /// The id under which a rendering is kept; the same text always has the same id.
     async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError>;

@@ -18,6 +18,7 @@ pub(super) async fn orphans(database: &Database, lease: &Lease) -> Result<Vec<Or
                 at: row.time("at")?,
                 now: row.time("now")?,
                 rendering: row.int("dispatch_rendering")?,
+                job: row.opt_text("job")?.map(str::to_owned),
                 owed: vec![],
             });
         }

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 
 use super::database::Database;
 use super::{
-    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage, Orphan, Owed,
-    OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays, failing, fetch,
-    leases, order, orphans, pauses, record, rendering, settings, unrouted, usage,
+    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage,
+    Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain, advance_replays,
+    failing, fetch, jobs, leases, order, orphans, pauses, record, rendering, settings, unrouted, usage,
 };
 use crate::core::row::RowId;
 
@@ -108,6 +108,10 @@ impl Store for SqlStore {
 
     async fn record(&self, record: Arc<Record>) -> Result<Recorded, StoreError> {
         record::record(&self.database, &record).await
+    }
+
+    async fn note_job(&self, lease: &Lease, dispatch: DispatchId, job: &str) -> Result<bool, StoreError> {
+        jobs::note(&self.database, lease, dispatch, job).await
     }
 
     async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError> {

@@ -289,6 +289,8 @@ pub struct Orphan {
     pub now: Timestamp,
     /// What its entries were rendered under.
     pub rendering: i64,
+    /// The receiver's id of the job that they travelled by, if its data can have been sent.
+    pub job: Option<String>,
     /// The deliveries whose outcome nobody recorded, without their payloads.
     pub owed: Vec<OrphanEntry>,
 }

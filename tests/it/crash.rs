@@ -7,6 +7,7 @@ mod chance;
 mod chores;
 mod crms;
 mod invariants;
+mod jobs;
 mod outages;
 mod steps;
 mod world;

@@ -5,6 +5,7 @@ mod draft;
 mod dropped;
 mod failing;
 mod fetching;
+mod jobs;
 mod leases;
 mod outbox;
 mod plans;

@@ -1,6 +1,7 @@
 //! What the configuration says of a Salesforce org.
 
 use std::fmt;
+use std::time::Duration;
 
 use secrecy::SecretString;
 
@@ -24,6 +25,10 @@ pub struct SalesforceConfig {
     pub call_options: Option<String>,
     /// The share of the org's daily API calls that is left to others, 0 to 1.
     pub daily_limit_reserve: f64,
+    /// From so many rows on that could be sent at once, they go by a job of the Bulk API; none: never.
+    pub bulk_threshold: Option<usize>,
+    /// How long such a job may last.
+    pub bulk_timeout: Duration,
 }
 
 /// How one logs in to a Salesforce org.
@@ -62,6 +67,8 @@ impl SalesforceConfig {
             duplicate_rule,
             call_options,
             daily_limit_reserve,
+            bulk_threshold,
+            bulk_timeout,
         } = self;
         *crm != other.crm
             || *api_version != other.api_version
@@ -70,6 +77,8 @@ impl SalesforceConfig {
             || *duplicate_rule != other.duplicate_rule
             || *call_options != other.call_options
             || daily_limit_reserve.to_bits() != other.daily_limit_reserve.to_bits()
+            || *bulk_threshold != other.bulk_threshold
+            || *bulk_timeout != other.bulk_timeout
     }
 }
 

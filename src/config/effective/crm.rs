@@ -51,6 +51,8 @@ impl SalesforceConfig {
             duplicate_rule,
             call_options,
             daily_limit_reserve,
+            bulk_threshold,
+            bulk_timeout,
         } = self;
         crm.write("login_url", "external_id", f)?;
         writeln!(
@@ -77,7 +79,12 @@ impl SalesforceConfig {
         if let Some(value) = call_options {
             writeln!(f, "call_options = {}", text(value))?;
         }
-        writeln!(f, "daily_limit_reserve = {daily_limit_reserve:?}")
+        writeln!(
+            f,
+            "daily_limit_reserve = {daily_limit_reserve:?}\nbulk_threshold = {}\nbulk_timeout = {}",
+            bulk_threshold.unwrap_or(0),
+            span(*bulk_timeout)
+        )
     }
 }
 

@@ -1,16 +1,24 @@
 //! What a destination of `type = "salesforce"` may say.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use super::super::SalesforceConfig;
 use super::super::destination::salesforce::{LoginProof, SalesforceLogin};
-use super::super::node::{Node, Read};
+use super::super::node::{Faulty, Node, Read};
 use super::super::secret::secret;
 use super::super::section::Section;
-use super::super::value::{flag, part};
+use super::super::value::{duration, flag, number, part};
 use super::Surroundings;
 use super::crm::{Names, crm};
 
 /// Records of one call of sObject Collections.
 const MOST_RECORDS: u32 = 200;
+
+/// Rows of one job of the Bulk API.
+const MOST_OF_JOB: u32 = 10_000;
+/// How long a job may be given.
+const JOB_TIMES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(24);
 
 const NAMES: Names = Names {
     url: "login_url",
@@ -31,6 +39,8 @@ pub(super) fn salesforce(
     let duplicate_rule = section.optional("duplicate_rule", header_value);
     let call_options = section.optional("call_options", header_value);
     let daily_limit_reserve = section.setting("daily_limit_reserve", part);
+    let bulk_threshold = bulk_threshold(section, update_only, duplicate_rule.as_ref());
+    let bulk_timeout = section.setting("bulk_timeout", duration(JOB_TIMES));
     Ok(SalesforceConfig {
         crm: crm?,
         api_version: api_version?,
@@ -39,7 +49,28 @@ pub(super) fn salesforce(
         duplicate_rule: duplicate_rule?,
         call_options: call_options?,
         daily_limit_reserve: daily_limit_reserve?,
+        bulk_threshold: bulk_threshold?,
+        bulk_timeout: bulk_timeout?,
     })
+}
+
+/// Jobs heed neither a duplicate rule's header nor `update_only`, so with these there are none unless asked for.
+fn bulk_threshold(
+    section: &mut Section<'_>,
+    update_only: Read<bool>,
+    duplicate_rule: Result<&Option<String>, &Faulty>,
+) -> Read<Option<usize>> {
+    let rows = section.setting("bulk_threshold", number(0..=MOST_OF_JOB))?;
+    let threshold = usize::try_from(rows).ok().filter(|rows| *rows > 0);
+    let asked_for = section.says("bulk_threshold") && threshold.is_some();
+    match (update_only, duplicate_rule) {
+        (Ok(true), _) if asked_for => Err(section.fault(
+            "bulk_threshold",
+            "must be 0 with update_only, since a job cannot be told to create no record; remove one of them",
+        )),
+        (Ok(false), Ok(None)) => Ok(threshold),
+        _ => Ok(threshold.filter(|_| asked_for)),
+    }
 }
 
 fn login(section: &mut Section<'_>) -> Read<SalesforceLogin> {

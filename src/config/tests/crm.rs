@@ -142,6 +142,14 @@ fn the_options_are_held_to_what_the_api_takes() {
             "daily_limit_reserve: must be a number from 0 to 1",
         ),
         (
+            "bulk_threshold = 10001",
+            "bulk_threshold: must be a whole number from 0 to 10000",
+        ),
+        (
+            "bulk_threshold = 1\nupdate_only = true",
+            "bulk_threshold: must be 0 with update_only, since a job cannot be told to create no record; remove one of them",
+        ),
+        (
             "login_url = \"https://a.example/services\"",
             "login_url: must be scheme and host alone, such as \"https://example.my.salesforce.com\"",
         ),
@@ -159,6 +167,18 @@ fn the_options_are_held_to_what_the_api_takes() {
         let expected = format!("aftercommit.toml:9: destinations.crm.{problem}");
         assert!(complaint.starts_with(&expected), "{complaint}");
     }
+}
+
+#[test]
+fn jobs_are_on_unless_an_option_is_set_that_they_do_not_heed() {
+    let threshold = |options: &str| read(&salesforce(&(SECRET.to_owned() + options))).bulk_threshold;
+    assert_eq!(threshold(""), Some(2000));
+    assert_eq!(threshold("bulk_threshold = 0"), None);
+    assert_eq!(threshold("update_only = true"), None);
+    assert_eq!(threshold("update_only = true\nbulk_threshold = 0"), None);
+    assert_eq!(threshold("duplicate_rule = \"allowSave=true\""), None);
+    let knowingly = "duplicate_rule = \"allowSave=true\"\nbulk_threshold = 500";
+    assert_eq!(threshold(knowingly), Some(500), "whoever sets it means it");
 }
 
 #[test]
@@ -190,6 +210,8 @@ fn what_a_crm_has_is_shown_without_its_secrets_and_differs_by_every_option() {
         base.clone() + "duplicate_rule = \"allowSave=true\"",
         base.clone() + "call_options = \"client=a\"",
         base.clone() + "daily_limit_reserve = 0.5",
+        base.clone() + "bulk_threshold = 500",
+        base.clone() + "bulk_timeout = \"5m\"",
     ] {
         let changed = World::default().read(&change);
         assert!(before.differs(&changed.destinations["crm"]), "{change}");

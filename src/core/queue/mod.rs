@@ -185,6 +185,23 @@ impl<T> Queue<T> {
         self.start(outbox_id)
     }
 
+    /// What could be taken at the last `promote`, the oldest first, with its content where that is held.
+    pub fn ready_ones(&self) -> impl Iterator<Item = (i64, Option<&T>)> {
+        let one = |id| Some((id, self.entries.get(&id)?.content.as_deref()));
+        self.schedule.ready_ids().filter_map(one)
+    }
+
+    /// Hands out those of `outbox_ids` that could be taken at the last `promote`.
+    pub fn take_these(&mut self, outbox_ids: &[i64]) -> Vec<(i64, Option<T>)> {
+        let mut taken = Vec::with_capacity(outbox_ids.len());
+        for outbox_id in outbox_ids {
+            if self.schedule.pop_this(*outbox_id) {
+                taken.extend(self.start(*outbox_id));
+            }
+        }
+        taken
+    }
+
     fn start(&mut self, outbox_id: i64) -> Option<(i64, Option<T>)> {
         let entry = self.entries.get_mut(&outbox_id)?;
         entry.phase = Phase::InFlight;

@@ -62,6 +62,16 @@ impl Schedule {
         }
     }
 
+    /// All that are ready, the oldest first.
+    pub(super) fn ready_ids(&self) -> impl Iterator<Item = i64> {
+        self.ready.iter().copied()
+    }
+
+    /// Whether this one was ready; it is so no longer.
+    pub(super) fn pop_this(&mut self, outbox_id: i64) -> bool {
+        self.ready.remove(&outbox_id)
+    }
+
     /// The oldest that is ready.
     pub(super) fn pop(&mut self) -> Option<i64> {
         self.ready.pop_first()

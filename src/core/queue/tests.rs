@@ -1,6 +1,7 @@
 //! The queue against a model that works everything out anew at each step, and the rules of order as sentences.
 
 mod bounded;
+mod chosen;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The Salesforce destination: rows upsert records by an external id, up to 200 a request.
+//! The Salesforce destination: rows upsert records by an external id, up to 200 a request, or 10,000 a job (`bulk`).
 //!
 //! ```text
 //!  batch ─▶ plan ─▶ one request (upsert of several, upsert or delete of one) ─▶ reading ─▶ reports
@@ -9,6 +9,7 @@
 //! A row is delivered only if an answer says so of that row. One delivery is one request at most: a token that is refused
 //! is replaced before the next, so that each request is an attempt on record.
 
+mod bulk;
 mod classify;
 mod login;
 mod plan;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::answer::BodyCaps;
+use super::bulk::Bulk;
 use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::failure::Failure;
 use super::preflight::Finding;
@@ -69,6 +71,12 @@ struct Org {
     login_url: Url,
     /// For a delivery, logging in included.
     timeout: Duration,
+    /// Bytes of what is said of a row that an attempt keeps.
+    keep_response_bytes: usize,
+    /// From so many rows on they go by a job; none: never.
+    bulk_threshold: Option<usize>,
+    /// For a job as a whole.
+    bulk_timeout: Duration,
     clock: Arc<dyn Clock>,
 }
 
@@ -107,6 +115,7 @@ impl Salesforce {
             timeout: guards.timeout / 2,
             ..guards.clone()
         };
+        let keep_response_bytes = guards.body.keep;
         let login = Login::new(&crm.url, &config.login)?;
         let client = GuardedClient::new(&crm.url, &at_login, Arc::clone(&lookup), Arc::clone(&clock))?;
         let org = Org {
@@ -114,6 +123,9 @@ impl Salesforce {
             reserve: Reserve::new(config.daily_limit_reserve),
             login_url: crm.url.clone(),
             timeout: crm.transport.timeout,
+            keep_response_bytes,
+            bulk_threshold: config.bulk_threshold,
+            bulk_timeout: config.bulk_timeout,
             clock,
         };
         Ok(Self {
@@ -209,6 +221,10 @@ impl Destination for Salesforce {
             org: Arc::clone(&self.org),
             rendering: SalesforceRendering::parse(rendering)?,
         }))
+    }
+
+    fn bulk(&self) -> Option<&dyn Bulk> {
+        Some(self)
     }
 
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {

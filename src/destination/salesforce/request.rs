@@ -60,7 +60,8 @@ pub(super) fn build(
     Ok((request, digest))
 }
 
-fn headers(
+/// What every request says beside its body.
+pub(super) fn headers(
     rendering: &SalesforceRendering,
     keys: &[IdempotencyKey],
     authorization: HeaderValue,

@@ -2,7 +2,7 @@
 
 mod answers;
 mod login;
-mod requests;
+pub(super) mod requests;
 
 use crate::core::time::Timestamp;
 

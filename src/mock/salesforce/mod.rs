@@ -116,6 +116,16 @@ impl Salesforce {
         }
     }
 
+    /// From now on so many looks at a bulk job find it still in progress.
+    pub fn set_polls(&mut self, polls: u32) {
+        self.jobs.set_polls(polls);
+    }
+
+    /// Forgets all bulk jobs, as an org does after a week; what they wrote stays.
+    pub fn forget_jobs(&mut self) {
+        self.jobs.clear();
+    }
+
     fn data(&mut self, request: &Request, faults: &mut Faults<SalesforceFault>, now: Timestamp) -> Answer {
         let segments = request.segments();
         let parts: Vec<&str> = segments.iter().skip(2).map(String::as_str).collect();

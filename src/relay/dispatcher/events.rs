@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::task::{Id, JoinError};
 
 use super::Dispatcher;
+use super::bulk::JobEvent;
 use super::reads::Reading;
 use super::renderings::Renderings;
 use crate::core::outcome::Report;
@@ -29,6 +30,8 @@ pub(super) enum Event {
     Looked(Arc<dyn Destination>, Vec<Finding>),
     /// The destination is paused.
     Paused(Option<Result<(), StoreError>>),
+    /// A job is a step further.
+    Job(JobEvent),
     /// An answer came, one report per delivery.
     Sent(Vec<Report>),
 }
@@ -70,6 +73,10 @@ impl Dispatcher {
                 self.recorded(&recorded);
                 Ok(())
             }
+            Ok((id, Event::Job(event))) => {
+                self.job_moved(id, event);
+                Ok(())
+            }
             Ok((id, Event::Sent(reports))) => {
                 self.sent(id, reports);
                 Ok(())
@@ -80,7 +87,8 @@ impl Dispatcher {
 
     /// A request that panicked has an unknown outcome; a panic anywhere else is a bug that ends the process.
     fn panicked(&mut self, error: &JoinError) -> Result<(), StoreError> {
-        let Some(flight) = self.sender.landed(error.id()) else {
+        let flight = self.sender.landed(error.id());
+        let Some(flight) = flight.or_else(|| self.bulk.landed(error.id())) else {
             return Err(StoreError::Unexpected(format!(
                 "a task of the dispatcher failed: {error}"
             )));

@@ -23,7 +23,7 @@ impl Dispatcher {
             first,
             verdict,
             sign(reports),
-            self.sender.requests(),
+            self.on_wire(),
             monotonic,
         );
         if verdict == Verdict::Works && change.is_none() && self.health.since().is_none() {

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::Dispatcher;
 use super::events::Event;
 use super::memory::{Memory, Share};
-use super::reads::{Job, read};
+use super::reads::{Errand, read};
 use crate::config::RelayConfig;
 use crate::relay::reconnect::retrying;
 use crate::store::{FetchLimits, Owed};
@@ -29,7 +29,8 @@ const ENOUGH_BYTES: u64 = 64 * 1024;
 pub(super) struct Content {
     /// Boxed: it goes through many hands.
     pub(super) owed: Box<Owed>,
-    pub(super) _share: Option<Share>,
+    /// Held, not read.
+    pub(super) share: Option<Share>,
 }
 
 /// Where reading stands.
@@ -45,6 +46,8 @@ pub(super) struct Intake {
     /// Whether it was this dispatcher that paused it, and how far that has come.
     own_pause: OwnPause,
     pub(super) reading: bool,
+    /// How often fresh ones have been read.
+    pub(super) fetches: u64,
     pub(super) interval: Duration,
     pub(super) next_poll: Duration,
     /// The sweep that is under way has read up to here.
@@ -95,6 +98,7 @@ impl Intake {
             paused: false,
             own_pause: OwnPause::Seen,
             reading: false,
+            fetches: 0,
             interval: limits.poll_busy,
             next_poll: Duration::ZERO,
             sweep: None,
@@ -198,7 +202,7 @@ impl Intake {
     }
 
     /// Whether it is worth while to read for the bytes that are free.
-    fn has_memory(&self) -> bool {
+    pub(super) fn has_memory(&self) -> bool {
         self.memory.free() >= ENOUGH_BYTES.min(self.limits.bytes)
     }
 }
@@ -209,7 +213,7 @@ impl Dispatcher {
         if self.intake.reading {
             return;
         }
-        let Some(job) = self.next_job(monotonic) else {
+        let Some(errand) = self.next_errand(monotonic) else {
             return;
         };
         self.intake.reading = true;
@@ -218,16 +222,16 @@ impl Dispatcher {
         let (shard, drain) = (self.lease.shard.clone(), self.stop.drain.clone());
         self.tasks.spawn(async move {
             let started = context.clock.monotonic();
-            let reading = retrying("read", &drain, || read(&*context.store, &shard, &job)).await;
+            let reading = retrying("read", &drain, || read(&*context.store, &shard, &errand)).await;
             crate::crash_point!("after_fetch");
             let took = context.clock.monotonic().saturating_sub(started);
             Event::Read(reading.map(|reading| reading.map(|reading| reading.taking(took))))
         });
     }
 
-    fn next_job(&mut self, monotonic: Duration) -> Option<Job> {
-        if let Some(job) = self.load_awaited() {
-            return Some(job);
+    fn next_errand(&mut self, monotonic: Duration) -> Option<Errand> {
+        if let Some(errand) = self.load_awaited() {
+            return Some(errand);
         }
         // Takes a fiftieth of the time, so it need not wait until there is nothing better to do.
         let sweep = monotonic >= self.intake.next_sweep;
@@ -237,16 +241,16 @@ impl Dispatcher {
         let hungry = self.is_hungry();
         if hungry && !self.intake.paused {
             self.make_room();
-            if let Some(job) = self.next_found() {
+            if let Some(errand) = self.next_found() {
                 self.intake.turn = Turn::Fresh;
-                return Some(job);
+                return Some(errand);
             }
         }
         let room = self.queue.room();
         let poll = monotonic >= self.intake.next_poll;
         if (self.intake.more && hungry && room > 0 && !self.intake.paused) || poll {
             self.intake.turn = Turn::Found;
-            return Some(Job::Fetch {
+            return Some(Errand::Fetch {
                 after: self.intake.cursor,
                 // A poll of one that is not hungry only looks at the clock, and whether it is paused.
                 limits: self.intake.fetch_limits(if hungry { room } else { 0 }),
@@ -259,7 +263,7 @@ impl Dispatcher {
     /// Whether more should be read: there is little to send, and memory for more, or none that will be free by itself.
     fn is_hungry(&mut self) -> bool {
         let ready = self.queue.ready();
-        if !self.intake.awaited.is_empty() || ready >= self.intake.rows() {
+        if !self.intake.awaited.is_empty() || ready >= self.enough() {
             return false;
         }
         if ready == 0 && !self.intake.has_memory() {
@@ -271,7 +275,8 @@ impl Dispatcher {
 
     /// Deliveries whose content is free again soon.
     pub(super) fn on_its_way(&self) -> usize {
-        self.recorder.beginning() + self.sender.len()
+        let by_jobs = self.recorder.beginning_by_jobs() + self.bulk.holding();
+        self.recorder.beginning() + self.sender.len() + by_jobs
     }
 
     /// Makes room for what can go sooner than what is held, if there is anything.
@@ -283,7 +288,7 @@ impl Dispatcher {
     }
 
     /// What was taken is loaded as far as there is memory: a row at least, as soon as any is free.
-    fn load_awaited(&mut self) -> Option<Job> {
+    fn load_awaited(&mut self) -> Option<Errand> {
         if self.intake.awaited.is_empty() {
             return None;
         }
@@ -293,7 +298,7 @@ impl Dispatcher {
         }
         let free = self.intake.memory.free();
         let ids = self.intake.awaited.iter().copied().take(self.intake.rows());
-        (free > 0).then(|| Job::Load {
+        (free > 0).then(|| Errand::Load {
             ids: ids.collect(),
             limits: FetchLimits {
                 bytes: self.intake.limits.bytes.min(free),
@@ -303,14 +308,14 @@ impl Dispatcher {
     }
 
     /// What was left out and found again, if it is its turn.
-    fn next_found(&mut self) -> Option<Job> {
+    fn next_found(&mut self) -> Option<Errand> {
         let (room, floor) = (self.queue.room(), self.queue.floor());
         if room == 0 || (self.intake.turn == Turn::Fresh && self.intake.more) {
             return None;
         }
         let limits = self.intake.fetch_limits(room);
         if let Some(left_off) = self.queue.next_left_off() {
-            return Some(Job::Row {
+            return Some(Errand::Row {
                 left_off,
                 limits,
                 floor,
@@ -323,19 +328,19 @@ impl Dispatcher {
         if let Some(first_left) = ids.iter().nth(self.intake.rows().min(room)).copied() {
             self.intake.strays = ids.split_off(&first_left);
         }
-        Some(Job::Found {
+        Some(Errand::Found {
             ids: ids.into_iter().collect(),
             limits,
             floor,
         })
     }
 
-    fn next_step(&mut self) -> Job {
+    fn next_step(&mut self) -> Errand {
         let after = self.intake.sweep.unwrap_or(0);
         if after == 0 {
             self.queue.sweep_begins();
         }
-        Job::Sweep {
+        Errand::Sweep {
             after,
             upto: self.intake.cursor,
             version: self.intake.uncertain_version,

@@ -10,7 +10,9 @@
 //! recording overlap with HTTP. A record that is in progress lets the next one grow: group commit, without a timer.
 //! The dispatcher holds no truth: whatever it forgets, the next sweep of the database finds again.
 
+mod bulk;
 mod events;
+mod gathering;
 mod health;
 mod intake;
 mod memory;
@@ -34,6 +36,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::database_clock::DatabaseClock;
 use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
@@ -45,9 +48,12 @@ use crate::core::limit::breaker::Permission;
 use crate::core::queue::{Bounds, Queue};
 use crate::core::time::Timestamp;
 use crate::store::{Lease, StoreError};
+use bulk::BulkJobs;
 use events::Event;
+use gathering::Gathering;
 use intake::{Content, Intake};
 use preflight::Preflight;
+use prepare::Prepared;
 use recorder::Recorder;
 use renderings::Renderings;
 use sender::Sender;
@@ -82,17 +88,12 @@ pub(super) async fn dispatch(
 ) -> Result<Exit, StoreError> {
     let current = active.borrow().clone();
     let mut chance = fastrand::Rng::with_seed(context.seed ^ context.sequence.next().unsigned_abs());
-    let settled = retrying("take over", &stop.abort, || {
-        let mut chance = chance.fork();
-        let (context, lease, current) = (&context, &lease, &current);
-        async move { take_over(context, lease, current, &mut chance).await }
-    });
-    let Some(settled) = settled.await else {
-        return Ok(Exit::GraceOver);
-    };
-    let Some(now) = settled? else {
-        tracing::warn!(destination = %lease.shard.destination, epoch = lease.epoch, "the lease was lost at takeover");
-        return Ok(Exit::LeaseLost);
+    let now = match take_over(&context, &lease, &current, &stop, &mut chance).await? {
+        Ok(now) => now,
+        Err(exit) => {
+            tracing::warn!(destination = %lease.shard.destination, epoch = lease.epoch, ?exit, "ended at takeover");
+            return Ok(exit);
+        }
     };
     let open = retrying("open", &stop.abort, || async {
         let uncertain = context.store.uncertain(&lease.shard).await?;
@@ -116,6 +117,8 @@ pub(super) async fn dispatch(
         intake: Intake::new(&context.limits, context.wakeup.listen()),
         recorder: Recorder::new(context.relay, lease.clone(), context.sequence.clone()),
         sender: Sender::new(),
+        bulk: BulkJobs::new(&stop.drain),
+        gathering: Gathering::default(),
         limits: Limits::new(&current, failing.as_ref()),
         health: Health::left(failing, current.limits.breaker.as_ref()),
         renderings,
@@ -149,6 +152,8 @@ pub(super) struct Dispatcher {
     intake: Intake,
     recorder: Recorder,
     sender: Sender,
+    bulk: BulkJobs,
+    gathering: Gathering,
     limits: Limits,
     health: Health,
     renderings: Renderings,
@@ -160,19 +165,6 @@ pub(super) struct Dispatcher {
     chance: fastrand::Rng,
     lost: bool,
     asked_to_end: bool,
-}
-
-/// The database's clock, carried on by the monotonic one between two looks at it.
-#[derive(Debug, Clone, Copy)]
-struct DatabaseClock {
-    read: Timestamp,
-    at: Duration,
-}
-
-impl DatabaseClock {
-    fn now(&self, monotonic: Duration) -> Timestamp {
-        self.read.plus(monotonic.saturating_sub(self.at))
-    }
 }
 
 impl Dispatcher {
@@ -210,7 +202,8 @@ impl Dispatcher {
         if self.stop.abort.is_cancelled() {
             return Some(Exit::GraceOver);
         }
-        let busy = !self.tasks.is_empty() || self.recorder.has_work() || !self.sender.is_idle();
+        let unsent = !self.sender.is_idle() || self.bulk.waits();
+        let busy = !self.tasks.is_empty() || self.recorder.has_work() || unsent;
         match (self.draining(), busy) {
             (true, false) => Some(if self.lost { Exit::LeaseLost } else { Exit::Drained }),
             _ => None,
@@ -232,6 +225,9 @@ impl Dispatcher {
             tracing::warn!(%destination, epoch, "the heartbeat was silent for too long: the lease is lost, or may be");
             self.lost = true;
         }
+        if self.lost {
+            self.bulk.leave();
+        }
         self.limits.begin_turn();
         // Though nothing may begin: what is due is enough to send, so that no more is read.
         self.queue.promote(now);
@@ -242,6 +238,7 @@ impl Dispatcher {
             self.give_back(now);
         }
         self.start_record(monotonic);
+        self.start_jobs(monotonic, &active);
         self.start_requests(monotonic, &active);
         self.start_note();
         self.start_usage_note(monotonic);
@@ -252,6 +249,13 @@ impl Dispatcher {
 
     /// Makes a taken delivery ready for the record, or ends it where it cannot be sent.
     fn prepare(&mut self, content: Content, now: Timestamp, active: &Active) {
+        if let Some(prepared) = self.readied(content, now, active) {
+            self.recorder.begin(prepared);
+        }
+    }
+
+    /// A taken delivery that can be sent. One that cannot ends, or waits.
+    fn readied(&mut self, content: Content, now: Timestamp, active: &Active) -> Option<Prepared> {
         let outbox_id = content.owed.row.id;
         let prepared = prepare::prepare(
             content,
@@ -264,7 +268,7 @@ impl Dispatcher {
             &mut self.renderings,
         );
         match prepared {
-            Ok(prepared) => self.recorder.begin(prepared),
+            Ok(prepared) => return Some(prepared),
             Err(prepare::Unsendable::End(settlement)) => self.recorder.settle(*settlement, None),
             Err(prepare::Unsendable::Later {
                 after,
@@ -276,6 +280,7 @@ impl Dispatcher {
                 self.queue.retry(outbox_id, now.plus(after), trace, mark);
             }
         }
+        None
     }
 
     /// Puts back what is not on the wire yet: it was never sent, and nothing has to be written.
@@ -285,6 +290,7 @@ impl Dispatcher {
             self.queue.retry(owed.row.id, now, owed.trace(), owed.mark());
             self.recorder.unsent(prepared.sequence);
         }
+        self.give_jobs_back(now);
         for prepared in self.recorder.unbegun() {
             let owed = prepared.owed();
             self.queue.retry(owed.row.id, now, owed.trace(), owed.mark());
@@ -310,6 +316,7 @@ impl Dispatcher {
         if !Arc::ptr_eq(&self.renderings.shared(), &renderings.shared()) {
             self.preflight = Preflight::Due;
         }
+        self.gathering.rendering_changed();
         self.renderings = renderings;
         // What was made ready under the old rendering is not on the wire: it must not go on record under the new one.
         self.give_back(self.clock.now(self.context.clock.monotonic()));

@@ -38,6 +38,7 @@ impl Dispatcher {
         self.look_at_clock(fetched.now);
         let is_busy = !fetched.owed.is_empty() || self.on_its_way() > 0;
         let intake = &mut self.intake;
+        intake.fetches += 1;
         intake.cursor = intake.cursor.max(fetched.upto);
         intake.more = fetched.more;
         intake.interval = if is_busy {
@@ -166,7 +167,7 @@ impl Dispatcher {
             if self.intake.awaited.remove(&owed.row.id) {
                 let share = self.intake.memory.share(owed.row.payload.len());
                 let owed = Box::new(owed);
-                self.prepare(Content { owed, _share: share }, now, &active);
+                self.prepare(Content { owed, share }, now, &active);
             } else {
                 let behind = behind.get(&owed.row.id).copied();
                 self.offer(owed, behind, now, &mut left_out);
@@ -196,7 +197,7 @@ impl Dispatcher {
             .flatten()
             .map(|share| Content {
                 owed: Box::new(owed),
-                _share: Some(share),
+                share: Some(share),
             });
         let item = self.item(outline, behind, content);
         if self.queue.offer(item) == Offered::LeftOut {

@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::task::Id;
 
 use super::prepare::Prepared;
-use super::sender::Flight;
+use super::sender::{Flight, Way};
 use super::{Dispatcher, Event};
 use crate::core::decide::{Decision, Hold, Standing, Transition, decide};
 use crate::core::delivery::{Reason, State};
 use crate::core::outcome::{Outcome, Report};
 use crate::core::queue::{Ended, Mark, Trace};
 use crate::core::time::Timestamp;
+use crate::relay::database_clock::DatabaseClock;
 use crate::relay::reconnect::retrying;
 use crate::store::{EndedAttempt, Recorded, Settlement, SettlementKind};
 
@@ -64,10 +65,14 @@ impl Dispatcher {
         }
         let begun: HashSet<i64> = recorded.begun.iter().copied().collect();
         let overtaken: HashSet<i64> = recorded.overtaken.iter().copied().collect();
+        let mut of_job = vec![];
         for prepared in done.begin {
             let outbox_id = prepared.outbox_id();
             if begun.contains(&outbox_id) {
-                self.sender.push(prepared);
+                match done.way {
+                    Way::Request => self.sender.push(prepared),
+                    Way::Job => of_job.push(prepared),
+                }
                 continue;
             }
             self.recorder.unsent(prepared.sequence);
@@ -80,10 +85,16 @@ impl Dispatcher {
                     .retry(outbox_id, recorded.now, owed.trace(), owed.mark());
             } else {
                 // No longer owed in that form: the next sweep tells.
-                self.sender.parts.forget(outbox_id);
+                self.forget(outbox_id);
                 self.queue.end(outbox_id, Ended::Otherwise);
             }
         }
+        self.bulk.push(of_job);
+    }
+
+    fn forget(&mut self, outbox_id: i64) {
+        self.sender.parts.forget(outbox_id);
+        self.gathering.forget(outbox_id);
     }
 
     /// Tells the queue what a committed settlement means.
@@ -107,7 +118,7 @@ impl Dispatcher {
                     .retry(settlement.outbox_id, now.plus(after), trace, mark);
             }
             SettlementKind::End(reason) => {
-                self.sender.parts.forget(settlement.outbox_id);
+                self.forget(settlement.outbox_id);
                 let ended = match reason.state() {
                     State::Delivered => Ended::Delivered,
                     State::Uncertain => {
@@ -154,9 +165,10 @@ impl Dispatcher {
     pub(super) fn answered(&mut self, flight: Flight, mut reports: Vec<Report>) {
         let missing = || Report::unknown("the answer says nothing of this row");
         reports.resize_with(flight.deliveries.len(), missing);
-        if let [report] = reports.as_mut_slice() {
+        if let (Way::Request, [report]) = (flight.way, reports.as_mut_slice()) {
             report.outcome = report.outcome.clone().of_one_alone();
         } else {
+            // What comes back from a job undone goes by requests, so even a single row is set apart.
             let outcomes = reports.iter().map(|report| &report.outcome);
             let ids = flight.deliveries.iter().map(Prepared::outbox_id);
             self.sender.parts.divide(ids.zip(outcomes));
@@ -246,7 +258,7 @@ impl Dispatcher {
     }
 
     pub(super) fn look_at_clock(&mut self, now: Timestamp) {
-        self.clock = super::DatabaseClock {
+        self.clock = DatabaseClock {
             read: now,
             at: self.context.clock.monotonic(),
         };

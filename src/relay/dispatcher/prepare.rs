@@ -46,6 +46,12 @@ impl Prepared {
         self.owed().row.payload.len()
     }
 
+    /// Lets go of the payload: it was sent, and is not sent again by this attempt.
+    pub(super) fn shed(&mut self) {
+        self.content.owed.row.payload = Arc::from("");
+        self.content.share = None;
+    }
+
     /// What goes on record before it is sent.
     pub(super) fn entry(&self) -> Entry {
         let owed = self.owed();

@@ -149,7 +149,7 @@ fn item(owed: Owed, active: &Active) -> Item<Content> {
         behind: None,
         content: Some(Content {
             owed: Box::new(owed),
-            _share: None,
+            share: None,
         }),
     }
 }

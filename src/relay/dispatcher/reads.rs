@@ -17,7 +17,7 @@ pub(super) const SWEEP_IDS: u32 = 5_000;
 const ROW_IDS: u32 = 64;
 
 /// What a read is for.
-pub(super) enum Job {
+pub(super) enum Errand {
     /// The contents of deliveries that the queue holds.
     Load { ids: Vec<i64>, limits: FetchLimits },
     /// Deliveries that it does not hold, by their ids.
@@ -115,19 +115,19 @@ impl Reading {
 }
 
 /// Reads it.
-pub(super) async fn read(store: &dyn Store, shard: &Shard, job: &Job) -> Result<Reading, StoreError> {
-    match job {
-        Job::Load { ids, limits } => Ok(Reading::Loaded(Loaded {
+pub(super) async fn read(store: &dyn Store, shard: &Shard, errand: &Errand) -> Result<Reading, StoreError> {
+    match errand {
+        Errand::Load { ids, limits } => Ok(Reading::Loaded(Loaded {
             owed: store.load(shard, ids, *limits).await?,
             asked: ids.clone(),
             behind: HashMap::new(),
             goes_on: None,
         })),
-        Job::Found { ids, limits, floor } => {
+        Errand::Found { ids, limits, floor } => {
             let loaded = found(store, shard, ids.clone(), *limits, *floor).await?;
             Ok(Reading::Loaded(loaded))
         }
-        Job::Row {
+        Errand::Row {
             left_off,
             limits,
             floor,
@@ -143,7 +143,7 @@ pub(super) async fn read(store: &dyn Store, shard: &Shard, job: &Job) -> Result<
             let loaded = found(store, shard, ids, *limits, *floor).await?;
             Ok(Reading::Loaded(Loaded { goes_on, ..loaded }))
         }
-        Job::Fetch { after, limits, floor } => {
+        Errand::Fetch { after, limits, floor } => {
             let mut fetched = store.fetch(shard, *after, *limits).await?;
             if floor.is_some() {
                 let behind = behind(store, shard, &fetched.owed, *floor).await?;
@@ -151,7 +151,7 @@ pub(super) async fn read(store: &dyn Store, shard: &Shard, job: &Job) -> Result<
             }
             Ok(Reading::Fetched(fetched))
         }
-        Job::Sweep {
+        Errand::Sweep {
             after,
             upto,
             version,

@@ -3,11 +3,12 @@
 //! Everything here is in memory and in order; the store's `record` is the only thing that commits. A record is
 //! repeated until it is known to have committed, so what is collected is written exactly once in effect.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::prepare::Prepared;
+use super::sender::Way;
 use crate::relay::Sequence;
 use crate::store::{Begin, DispatchId, Entry, Lease, Record, RelayId, Settlement};
 
@@ -26,6 +27,8 @@ pub(super) struct Recorder {
     lease: Lease,
     sequence: Sequence,
     begin: Vec<Prepared>,
+    /// Deliveries that are to share a job: each a record of its own.
+    jobs: VecDeque<Vec<Prepared>>,
     settle: Vec<Settlement>,
     finished: Vec<DispatchId>,
     /// How many entries of each dispatch are not settled yet.
@@ -42,6 +45,8 @@ pub(super) struct Recorder {
 pub(super) struct InProgress {
     pub(super) record: Arc<Record>,
     pub(super) begin: Vec<Prepared>,
+    /// How what it begins travels.
+    pub(super) way: Way,
 }
 
 impl Recorder {
@@ -51,6 +56,7 @@ impl Recorder {
             lease,
             sequence,
             begin: Vec::new(),
+            jobs: VecDeque::new(),
             settle: Vec::new(),
             finished: Vec::new(),
             open: HashMap::new(),
@@ -67,9 +73,24 @@ impl Recorder {
         self.ahead
     }
 
-    /// Deliveries on their way onto the record.
+    /// Deliveries on their way onto the record, but for those of jobs.
     pub(super) fn beginning(&self) -> usize {
-        self.begin.len() + self.in_progress.as_ref().map_or(0, |record| record.begin.len())
+        self.begin.len() + self.beginning_now(Way::Request)
+    }
+
+    /// Deliveries of jobs on their way onto the record.
+    pub(super) fn beginning_by_jobs(&self) -> usize {
+        self.jobs.iter().map(Vec::len).sum::<usize>() + self.beginning_now(Way::Job)
+    }
+
+    /// Jobs on their way onto the record.
+    pub(super) fn jobs(&self) -> usize {
+        self.jobs.len() + usize::from(self.beginning_now(Way::Job) > 0)
+    }
+
+    fn beginning_now(&self, way: Way) -> usize {
+        let record = self.in_progress.as_ref().filter(|record| record.way == way);
+        record.map_or(0, |record| record.begin.len())
     }
 
     pub(super) fn has_work(&self) -> bool {
@@ -77,12 +98,17 @@ impl Recorder {
     }
 
     fn is_due(&self) -> bool {
-        !(self.begin.is_empty() && self.settle.is_empty() && self.finished.is_empty())
+        !(self.begin.is_empty() && self.jobs.is_empty() && self.settle.is_empty() && self.finished.is_empty())
     }
 
     /// Puts an attempt on the next record; it is sent once that is committed.
     pub(super) fn begin(&mut self, prepared: Prepared) {
         self.begin.push(prepared);
+    }
+
+    /// Puts the attempts of one job on a record; it is made once that is committed.
+    pub(super) fn begin_job(&mut self, rows: Vec<Prepared>) {
+        self.jobs.extend(Some(rows).filter(|rows| !rows.is_empty()));
     }
 
     /// Puts a settlement on the next record; `sequence` is the dispatch of its attempt.
@@ -110,7 +136,9 @@ impl Recorder {
 
     /// Everything that waits to be begun.
     pub(super) fn unbegun(&mut self) -> Vec<Prepared> {
-        std::mem::take(&mut self.begin)
+        let mut begin = std::mem::take(&mut self.begin);
+        begin.extend(self.jobs.drain(..).flatten());
+        begin
     }
 
     /// Until when the next record grows, though it could be begun. Each record has a cost of its own, as much as that of
@@ -131,7 +159,11 @@ impl Recorder {
             return None;
         }
         self.started = monotonic;
-        let mut begin = self.unbegun();
+        // A dispatch has either deliveries of one job, or none of any.
+        let (mut begin, way) = match self.jobs.pop_front() {
+            Some(rows) => (rows, Way::Job),
+            None => (std::mem::take(&mut self.begin), Way::Request),
+        };
         let sequence = self.sequence.next();
         let dispatch = DispatchId {
             relay: self.relay,
@@ -158,6 +190,7 @@ impl Recorder {
         self.in_progress = Some(InProgress {
             record: record.clone(),
             begin,
+            way,
         });
         Some(record)
     }

@@ -33,8 +33,18 @@ pub(super) struct Sender {
     pub(super) returned: usize,
 }
 
-/// One request on the wire.
+/// How deliveries travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By requests.
+    Request,
+    /// By a job.
+    Job,
+}
+
+/// One request on the wire, or one job.
 pub(super) struct Flight {
+    pub(super) way: Way,
     pub(super) deliveries: Vec<Prepared>,
     pub(super) started_at: Timestamp,
     /// What it holds of the limits.
@@ -150,6 +160,7 @@ impl Sender {
             .collect();
         self.deliveries_on_wire += deliveries.len();
         self.boarding = Some(Flight {
+            way: Way::Request,
             deliveries,
             started_at: now,
             ticket,

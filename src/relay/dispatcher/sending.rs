@@ -13,6 +13,7 @@ use crate::relay::Active;
 impl Dispatcher {
     /// Takes from the queue what may be sent, as far as there is room between here and the wire.
     pub(super) fn fill(&mut self, monotonic: Duration, now: Timestamp, active: &Active) {
+        self.gather_for_a_job(monotonic, now, active);
         let room = self.room(monotonic);
         let mut send = Vec::new();
         let most = if self.limits.permission(monotonic) == Permission::Probe {
@@ -37,7 +38,7 @@ impl Dispatcher {
     /// How many more deliveries may be on their way to the wire.
     fn room(&mut self, monotonic: Duration) -> usize {
         let (ready, waiting) = (self.queue.ready(), self.beginning() + self.sender.waiting());
-        if ready == 0 || (self.limits.bytes_full() && waiting > 0) {
+        if ready == 0 || (self.limits.bytes_full() && waiting > 0) || self.gathers_for_a_job(monotonic) {
             return 0;
         }
         if self.limits.permission(monotonic) == Permission::Probe {
@@ -49,7 +50,8 @@ impl Dispatcher {
         }
         let batch = self.renderings.current().batch_limit();
         let batch = batch.min(self.limits.batch_size()).max(1);
-        let concurrency = self.limits.fair_concurrency(self.sender.requests());
+        let concurrency = self.limits.fair_concurrency(self.on_wire());
+        let concurrency = concurrency.saturating_sub(self.bulk.requests());
         let window = concurrency
             .saturating_mul(batch)
             .saturating_add(self.recorder.ahead());
@@ -78,10 +80,10 @@ impl Dispatcher {
             return self.limits.stand_aside();
         }
         let now = self.clock.now(monotonic);
-        while self.sender.requests() < self.limits.concurrency() {
+        while self.on_wire() < self.limits.concurrency() {
             let (most, most_bytes) = (self.limits.batch_size(), self.limits.most_bytes());
             let Some(upcoming) = self.sender.upcoming(most, most_bytes) else {
-                if self.beginning() == 0 {
+                if self.beginning() == 0 && !self.bulk.waits() {
                     self.limits.nothing_to_send();
                 }
                 return;

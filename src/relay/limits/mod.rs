@@ -68,8 +68,9 @@ pub(super) struct Limits {
 pub(super) struct Ticket {
     pub(super) kind: Kind,
     bytes: usize,
-    started: Duration,
-    _pass: Option<Pass>,
+    /// None for a job: how long that takes says nothing of how fast the receiver is.
+    started: Option<Duration>,
+    pass: Option<Pass>,
 }
 
 impl Limits {
@@ -247,9 +248,25 @@ impl Limits {
         Some(Ticket {
             kind,
             bytes,
-            started: now,
-            _pass: pass,
+            started: Some(now),
+            pass,
         })
+    }
+
+    /// The same for a job: one request to every limit.
+    pub(super) fn admit_job(&mut self, bytes: usize, now: Duration) -> Option<Ticket> {
+        let ticket = self.admit(bytes, now)?;
+        Some(Ticket {
+            started: None,
+            ..ticket
+        })
+    }
+
+    /// The data of a job is away: only its place among the requests is still taken.
+    pub(super) fn job_is_away(&mut self, ticket: &mut Ticket) {
+        self.bytes_on_wire -= std::mem::take(&mut ticket.bytes);
+        self.bytes_full = false;
+        ticket.pass = None;
     }
 
     /// Refused by a limit of its own: others of its host go first meanwhile.
@@ -285,8 +302,8 @@ impl Limits {
     ) -> Option<Change> {
         self.bytes_on_wire -= ticket.bytes;
         self.bytes_full = false;
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.came_back(ticket.started, now, sign, on_wire + 1);
+        if let (Some(adaptive), Some(started)) = (&mut self.adaptive, ticket.started) {
+            adaptive.came_back(started, now, sign, on_wire + 1);
         }
         let change = self.breaker.as_mut()?.came_back(ticket.kind, verdict, now);
         match (ticket.kind, change, first) {

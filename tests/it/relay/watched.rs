@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, CancelAsked, Commits, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage, Orphan, Owed,
-    OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
+    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage,
+    Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -325,6 +325,12 @@ impl Store for Watched {
         }
         self.records.send_modify(|records| *records += 1);
         recorded
+    }
+
+    async fn note_job(&self, lease: &Lease, dispatch: DispatchId, job: &str) -> Result<bool, StoreError> {
+        let noted = self.inner.note_job(lease, dispatch, job).await;
+        self.changed();
+        noted
     }
 
     async fn keep_rendering(&self, spec: &str) -> Result<i64, StoreError> {

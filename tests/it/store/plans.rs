@@ -13,6 +13,7 @@ const SWEEP: &str = include_str!("../../../src/store/sql/shared/owed_ids.sql");
 const BEHIND: &str = include_str!("../../../src/store/sql/postgres/behind.sql");
 const OWED_OF_ROW: &str = include_str!("../../../src/store/sql/postgres/owed_of_row.sql");
 const RECORD: &str = include_str!("../../../src/store/sql/postgres/record.sql");
+const NOTE_JOB: &str = include_str!("../../../src/store/sql/postgres/note_job.sql");
 
 #[tokio::test]
 async fn a_fetch_reads_its_window_of_two_hundred_thousand() {
@@ -94,6 +95,7 @@ async fn plans(connection: &mut PgConnection) -> String {
         (BEHIND, "'hook', '{1,2}', 1"),
         (OWED_OF_ROW, "'hook', 'orders', 'o-1', 1, 64"),
         (ORPHANS, "'hook', 0, 1, 5"),
+        (NOTE_JOB, "'hook', 0, 'r', 1, 'r', 1, 'j'"),
     ] {
         plans += &explain(connection, "explain (costs off)", statement, args).await;
         plans += "\n";

@@ -15,7 +15,7 @@ use crate::core::row::{Op, OutboxRow, RowId};
 use crate::destination::Outgoing;
 
 /// A rendering with these fields and `more` options.
-fn rendering(more: &str) -> SalesforceRendering {
+pub(in crate::destination::salesforce) fn rendering(more: &str) -> SalesforceRendering {
     let text = format!(
         "[destinations.crm]\ntype = \"salesforce\"\ntopics = []\nobject = \"Account\"\nexternal_id = \"Ext__c\"\n\
          client_id = \"id\"\nclient_secret = \"secret\"\n{more}\n"
@@ -59,11 +59,11 @@ fn outgoing(row_key: &str, op: Op, payload: &str) -> Outgoing {
     }
 }
 
-fn upsert(row_key: &str, payload: &str) -> Outgoing {
+pub(in crate::destination::salesforce) fn upsert(row_key: &str, payload: &str) -> Outgoing {
     outgoing(row_key, Op::Upsert, payload)
 }
 
-fn delete(row_key: &str) -> Outgoing {
+pub(in crate::destination::salesforce) fn delete(row_key: &str) -> Outgoing {
     outgoing(row_key, Op::Delete, "null")
 }
 

@@ -62,11 +62,23 @@ struct JobRequest {
 
 #[derive(Debug)]
 enum State {
-    Open { data: Option<Bytes> },
-    UploadComplete { outcome: Outcome },
-    InProgress { outcome: Outcome, looks: u32 },
-    Ended { outcome: Outcome },
-    Aborted,
+    Open {
+        data: Option<Bytes>,
+    },
+    UploadComplete {
+        outcome: Outcome,
+    },
+    InProgress {
+        outcome: Outcome,
+        looks: u32,
+    },
+    Ended {
+        outcome: Outcome,
+    },
+    /// What was done until then stays done.
+    Aborted {
+        outcome: Outcome,
+    },
 }
 
 #[derive(Deserialize)]
@@ -81,6 +93,10 @@ impl Jobs {
             polls,
             numbers: 0,
         }
+    }
+
+    pub(super) fn set_polls(&mut self, polls: u32) {
+        self.polls = polls;
     }
 
     pub(super) fn clear(&mut self) {
@@ -166,12 +182,11 @@ impl Jobs {
             return not_found();
         };
         match &job.state {
-            State::Ended { outcome } => Answer::of(
+            State::Ended { outcome } | State::Aborted { outcome } => Answer::of(
                 200,
                 "text/csv;charset=UTF-8",
                 outcome.csv(results, job.request.format()),
             ),
-            State::Aborted => Answer::of(200, "text/csv;charset=UTF-8", ""),
             _ => job.wrong_state("show results"),
         }
     }
@@ -227,7 +242,8 @@ impl Job {
                 self.state = State::UploadComplete { outcome };
             }
             (State::Open { .. } | State::UploadComplete { .. } | State::InProgress { .. }, "Aborted") => {
-                self.state = State::Aborted;
+                let outcome = self.take_outcome();
+                self.state = State::Aborted { outcome };
             }
             _ => return self.wrong_state(&format!("become {state}")),
         }
@@ -235,20 +251,33 @@ impl Job {
         Answer::json(200, &self.describe())
     }
 
+    /// What was done so far; it is to be put into another state.
+    fn take_outcome(&mut self) -> Outcome {
+        match &mut self.state {
+            State::Open { .. } => Outcome::default(),
+            State::UploadComplete { outcome }
+            | State::InProgress { outcome, .. }
+            | State::Ended { outcome }
+            | State::Aborted { outcome } => std::mem::take(outcome),
+        }
+    }
+
     /// Moves on by one look.
     fn advance(&mut self, polls: u32, now: Timestamp) {
-        let state = std::mem::replace(&mut self.state, State::Aborted);
-        self.state = match state {
-            State::UploadComplete { outcome } if polls > 0 => State::InProgress { outcome, looks: 1 },
-            State::InProgress { outcome, looks } if looks < polls => State::InProgress {
+        let looks = match &self.state {
+            State::UploadComplete { .. } => 0,
+            State::InProgress { looks, .. } => *looks,
+            State::Open { .. } | State::Ended { .. } | State::Aborted { .. } => return,
+        };
+        let outcome = self.take_outcome();
+        self.state = if looks < polls {
+            State::InProgress {
                 outcome,
                 looks: looks + 1,
-            },
-            State::UploadComplete { outcome } | State::InProgress { outcome, .. } => {
-                self.modified = now;
-                State::Ended { outcome }
             }
-            still @ (State::Open { .. } | State::Ended { .. } | State::Aborted) => still,
+        } else {
+            self.modified = now;
+            State::Ended { outcome }
         };
     }
 
@@ -259,7 +288,7 @@ impl Job {
             State::InProgress { .. } => "InProgress",
             State::Ended { outcome } if outcome.failure.is_some() => "Failed",
             State::Ended { .. } => "JobComplete",
-            State::Aborted => "Aborted",
+            State::Aborted { .. } => "Aborted",
         }
     }
 

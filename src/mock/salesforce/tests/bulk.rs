@@ -206,9 +206,34 @@ fn a_job_takes_data_once_and_can_be_aborted() {
         "Aborted"
     );
     assert_eq!(desk.looks(&job, 1)[0]["state"], "Aborted");
+    assert_eq!(
+        desk.data("GET", &format!("{job}/successfulResults"), "")
+            .text
+            .lines()
+            .count(),
+        1
+    );
     assert_eq!(desk.org.store().records("Account").count(), 0);
     assert_eq!(
         desk.data("GET", "jobs/ingest", "").body["records"][0]["state"],
         "Aborted"
     );
+}
+
+#[test]
+fn what_was_done_before_a_job_was_aborted_stays_done_and_is_told() {
+    let mut desk = Desk::new();
+    desk.arm("bulk-failed:1@Ext__c=2");
+    let job = desk.job(UPSERT, "Ext__c,Name\n1,a\n2,b\n");
+    desk.looks(&job, 1);
+    desk.data("PATCH", &job, r#"{"state":"Aborted"}"#);
+    let lines = |desk: &mut Desk, file: &str| {
+        desk.data("GET", &format!("{job}/{file}"), "")
+            .text
+            .lines()
+            .count()
+    };
+    assert_eq!(lines(&mut desk, "successfulResults"), 2);
+    assert_eq!(lines(&mut desk, "failedResults"), 1);
+    assert_eq!(lines(&mut desk, "unprocessedrecords"), 2);
 }

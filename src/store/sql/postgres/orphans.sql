@@ -3,7 +3,8 @@
 -- What an earlier owner left behind: of this shard, or of a shard from when the destination was divided otherwise, which
 -- nobody holds any more. An entry matches as long as no outcome of its attempt is on record and no replay has begun anew.
 select
-    dispatch.relay, dispatch.sequence, dispatch.at, dispatch.rendering as dispatch_rendering, now() as now,
+    dispatch.relay, dispatch.sequence, dispatch.at, dispatch.rendering as dispatch_rendering, dispatch.job,
+    now() as now,
     entry.outbox_id, entry.attempt, entry.key_epoch,
     entry.excused, entry.owed_at, entry.unknown_since, entry.cancel_at, entry.rendering
 from aftercommit.dispatch

@@ -22,7 +22,7 @@ matching as (
 )
 select
     abandoned.relay, abandoned.sequence, abandoned.at, abandoned.rendering as dispatch_rendering,
-    now() as now,
+    abandoned.job, now() as now,
     matching.outbox_id, matching.attempt, matching.key_epoch,
     matching.excused, matching.owed_at, matching.unknown_since, matching.cancel_at, matching.rendering
 from abandoned
