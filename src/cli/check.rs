@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::exit::{Exit, Problem};
+use super::exit::Exit;
 use super::output::OutputArgs;
+use super::preview;
 use super::settings::Settings;
 use crate::clock::{Clock, SystemClock};
 use crate::core::time::Timestamp;
@@ -36,10 +37,7 @@ pub(super) async fn run(verb: &Check, settings: &Settings) -> anyhow::Result<Exi
     if let Some(name) = &verb.destination
         && !config.destinations.contains_key(name)
     {
-        return Err(Problem::NotFound(format!(
-            "there is no destination `{name}` in the configuration; `aftercommit config` shows those that are"
-        ))
-        .into());
+        return Err(preview::unknown(name, &config).into());
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let destinations = assemble::destinations(&config, &clock)?;

@@ -44,7 +44,8 @@ pub(super) async fn run(verb: &PreviewVerb, settings: &Settings) -> anyhow::Resu
     Ok(Exit::Done)
 }
 
-fn unknown(name: &str, config: &Config) -> Problem {
+/// That the configuration has no destination `name`, with those that it has.
+pub(super) fn unknown(name: &str, config: &Config) -> Problem {
     let names: Vec<&str> = config.destinations.keys().map(String::as_str).collect();
     let way_out = if names.is_empty() {
         "it names none".to_owned()

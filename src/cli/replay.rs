@@ -39,7 +39,7 @@ pub(super) struct ReplayVerb {
     #[arg(long, conflicts_with = "dry_run")]
     wait: bool,
 
-    /// Why; goes on record
+    /// Why; goes on record. Needed without --dry-run
     #[arg(long, value_name = "TEXT", required_unless_present = "dry_run")]
     reason: Option<String>,
 

@@ -111,7 +111,7 @@ fn answer(attempt: &Attempt) -> Option<String> {
     let line = lines.find(|line| !line.trim().is_empty())?;
     let shown = match line.char_indices().nth(SHOWN_ANSWER) {
         None => table::visible(line),
-        Some((end, _)) => format!("{}…", table::visible(&line[..end])),
+        Some((end, _)) => format!("{}… (--json shows more)", table::visible(&line[..end])),
     };
     Some(format!("attempt {} was answered: {shown}", attempt.number))
 }

@@ -179,7 +179,9 @@ fn usage(name: &str, NotedUsage { usage, heard_at }: &NotedUsage, now: Timestamp
     let end = match usage.reserve {
         0 => String::new(),
         reserve if usage.reserve_is_reached() => {
-            format!("; nothing is sent while fewer than {reserve} are left")
+            format!(
+                "; nothing is sent while fewer than {reserve} are left, and every quarter of an hour one call looks again"
+            )
         }
         reserve => format!("; it stops once fewer than {reserve} are left"),
     };
@@ -268,7 +270,7 @@ mod tests {
             said(18, 0.05),
             format!("{used}; it stops once fewer than 250 are left")
         );
-        assert!(said(4_751, 0.05).ends_with("; nothing is sent while fewer than 250 are left"));
+        assert!(said(4_751, 0.05).contains("; nothing is sent while fewer than 250 are left, "));
     }
 
     #[test]

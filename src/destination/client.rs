@@ -79,7 +79,7 @@ impl GuardedClient {
     ) -> Result<Self, ClientError> {
         guards.rule.check_url(url)?;
         let http = build(url, guards, lookup)?;
-        let origin = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
+        let origin = url.origin().ascii_serialization();
         Ok(Self {
             http,
             origin,

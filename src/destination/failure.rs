@@ -8,7 +8,7 @@ use std::error::Error;
 use super::answer::printable;
 
 /// No answer arrived. Each carries a sentence for a person, without secrets and with no more of the URL than its
-/// scheme and host.
+/// scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// Nothing was sent: no connection came about.
@@ -21,7 +21,7 @@ pub enum Failure {
 const MAX_CAUSE_BYTES: usize = 300;
 
 impl Failure {
-    /// Reads the client's error; `origin` is the scheme and host that the request was for.
+    /// Reads the client's error; `origin` is the scheme, host and port that the request was for.
     pub(super) fn of(error: reqwest::Error, origin: &str) -> Self {
         let error = error.without_url();
         if error.is_connect() {

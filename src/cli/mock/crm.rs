@@ -71,6 +71,12 @@ pub(super) fn help<V: VendorFault>(examples: &str) -> String {
     format!(
         "Beside the CRM's own paths it answers GET /dump, /counts and /journal, takes GET, POST and DELETE at /faults,\n\
          and POST at /expire (all tokens), /advance?seconds=COUNT (its clock) and /reset.\n\n\
+         A schema has a table for each object; prefix is what record ids begin with, or HubSpot's type id:\n  \
+         [Account]\n  prefix = \"001\"\n  \
+         fields.Name = {{ type = \"text\", required = true, length = 255 }}\n  \
+         fields.Ext__c = {{ type = \"text\", key = \"unique\" }}\n  \
+         fields.ParentId = {{ type = \"reference\", to = \"Account\", relationship = \"Parent\" }}\n\
+         Types: text, email, number, currency, integer, boolean, date, datetime, choice, choices (with values), reference.\n\n\
          Names of faults:\n  {}\n\nExamples:\n{examples}",
         super::list_names(fault_names::<V>()),
     )

@@ -36,7 +36,7 @@ pub(super) fn help() -> String {
         "  aftercommit mock salesforce\n  \
          aftercommit mock salesforce --faults unable-to-lock-row:2@Ext__c=acct-7,drop:1@method=PATCH\n  \
          curl http://127.0.0.1:9401/dump",
-    )
+    ) + "\n\nAny client id and secret will do; the fault invalid-client refuses them."
 }
 
 pub(super) async fn run(verb: SalesforceVerb) -> anyhow::Result<Exit> {

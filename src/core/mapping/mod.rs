@@ -126,7 +126,7 @@ pub enum BadPayload {
     #[error("the payload is not a JSON object, so no field can be taken from it")]
     NotAnObject,
     /// A field cannot be made.
-    #[error("field `{field}` (from `{from}`): {problem}")]
+    #[error("field `{field}` (from `{from}`) {problem}")]
     Field {
         /// The record's field.
         field: String,

@@ -42,7 +42,7 @@ impl<'a> Members<'a> {
             ("null", _) => Ok(Found::Null),
             (_, []) => Ok(Found::Json(json)),
             (_, rest) => Self::of(json)
-                .ok_or("its path leads through a value that is not an object")?
+                .ok_or("has a path that leads through a value that is not an object")?
                 .at(rest),
         }
     }

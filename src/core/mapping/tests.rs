@@ -146,7 +146,7 @@ fn what_cannot_be_written_so_names_the_row_and_the_field_and_no_value() {
     ] {
         assert_eq!(
             mapped(json, kind),
-            format!("row customers/c-1: field `F` (from `v`): {problem}")
+            format!("row customers/c-1: field `F` (from `v`) {problem}")
         );
     }
     for (kind, json) in [
@@ -204,7 +204,7 @@ fn fields_come_from_nested_objects_and_from_constants() {
     let text = self::row(r#"{"a": "text"}"#);
     let complaint = mapping.record(&text).unwrap_err().to_string();
     assert!(
-        complaint.ends_with("its path leads through a value that is not an object"),
+        complaint.ends_with("has a path that leads through a value that is not an object"),
         "{complaint}"
     );
 }

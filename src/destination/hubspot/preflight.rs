@@ -132,9 +132,12 @@ pub(super) fn about_properties(
         .flatten();
     let Some(described) = described else {
         let why = judged(answer, now).detail.unwrap_or_default();
+        let way_out = match answer.status {
+            403 => format!("; the scope crm.schemas.{object}.read would let this check see them"),
+            _ => String::new(),
+        };
         return vec![Finding::unclear(format!(
-            "the properties of `{object}` cannot be looked at ({why}); the scope crm.schemas.{object}.read would let this \
-             check see them"
+            "the properties of `{object}` cannot be looked at ({why}){way_out}"
         ))];
     };
     let properties: HashMap<&str, &Property> = described

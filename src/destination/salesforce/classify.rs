@@ -15,6 +15,9 @@ use crate::destination::status;
 pub(super) struct Judgement {
     pub(super) met: Met,
     pub(super) detail: Option<String>,
+    /// Salesforce's own words about this row, where the answer is about others too: they may hold values, so they are kept
+    /// for people to read and go into no log.
+    pub(super) words: Option<String>,
 }
 
 /// What a row met.
@@ -39,6 +42,9 @@ pub(super) enum Company {
     Deleted,
 }
 
+/// No words about one row are kept at more than this many bytes.
+const MAX_WORDS_BYTES: usize = 1_024;
+
 /// No sentence repeats more bytes than this of what Salesforce says.
 const MAX_NAMES_BYTES: usize = 300;
 
@@ -51,7 +57,27 @@ pub(super) fn of_record(problem: &Problem, company: Company) -> Judgement {
     } else {
         row_outcome(problem)
     };
-    judged(outcome, sentence(problem))
+    let detail = waiting(&outcome, sentence(problem));
+    Judgement {
+        words: words(problem, company),
+        ..judged(outcome, detail)
+    }
+}
+
+/// The beginning of an answer about several records says nothing of the later ones.
+fn words(problem: &Problem, company: Company) -> Option<String> {
+    let kept = company == Company::Others && !problem.message.is_empty();
+    kept.then(|| printable(problem.message.as_bytes(), MAX_WORDS_BYTES))
+}
+
+/// A row waits by itself only for a parent.
+fn waiting(outcome: &Outcome, detail: String) -> String {
+    match outcome {
+        Outcome::Throttled {
+            scope: Scope::Row, ..
+        } => format!("{detail}: a record that it refers to is not there yet, and the row waits for it"),
+        _ => detail,
+    }
 }
 
 fn row_outcome(problem: &Problem) -> Outcome {
@@ -104,6 +130,7 @@ pub(super) fn of_request(
         (401, _) => Judgement {
             met: Met::TokenRefused,
             detail: Some(detail),
+            words: None,
         },
         (403, Some(problem)) => forbidden(problem, detail),
         (403, None) => judged(Outcome::Refused(Refusal::Gone), mend(&detail)),
@@ -114,7 +141,10 @@ pub(super) fn of_request(
             Outcome::Throttled {
                 scope: Scope::Row, ..
             } if company == Company::Others => judged(refused, detail),
-            other => judged(other, detail),
+            other => {
+                let detail = waiting(&other, detail);
+                judged(other, detail)
+            }
         },
         (400 | 405 | 413 | 414 | 415 | 422, _) => judged(refused, detail),
         (420, _) => judged(status::classify(429, headers, now), detail),
@@ -125,6 +155,12 @@ pub(super) fn of_request(
 fn forbidden(problem: &Problem, detail: String) -> Judgement {
     match row_outcome(problem) {
         wait @ Outcome::Throttled { .. } => judged(wait, detail),
+        _ if problem.code == "REQUEST_LIMIT_EXCEEDED" => judged(
+            Outcome::Refused(Refusal::Gone),
+            format!(
+                "{detail}: the org's API calls of 24 hours are used up; wait until it has some again, then resume"
+            ),
+        ),
         _ => judged(Outcome::Refused(Refusal::Gone), mend(&detail)),
     }
 }
@@ -161,10 +197,12 @@ pub(super) fn judged(outcome: Outcome, detail: String) -> Judgement {
     Judgement {
         met: Met::Outcome(outcome),
         detail: Some(detail),
+        words: None,
     }
 }
 
-fn described(code: u16, problem: Option<&Problem>) -> String {
+/// `HTTP 400, REQUIRED_FIELD_MISSING (Name)`
+pub(super) fn described(code: u16, problem: Option<&Problem>) -> String {
     match problem {
         Some(problem) => format!("HTTP {code}, {}", sentence(problem)),
         None if matches!(code, 502 | 504) => {

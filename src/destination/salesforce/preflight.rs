@@ -6,9 +6,11 @@ use reqwest::{Method, Request};
 use serde::Deserialize;
 
 use super::Org;
+use super::classify::described as described_status;
 use super::login::Trouble;
 use super::rendering::SalesforceRendering;
 use super::session::{AfterRefusal, Session};
+use super::wire::problem;
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
 use crate::destination::failure::Failure;
@@ -98,9 +100,9 @@ pub(super) fn about(answer: &Answer, rendering: &SalesforceRendering) -> Vec<Fin
         .then(|| serde_json::from_slice(&answer.body).ok())
         .flatten();
     let Some(described) = described else {
+        let why = described_status(answer.status, problem(&answer.body).as_ref());
         return vec![Finding::unclear(format!(
-            "the fields of `{object}` cannot be looked at (HTTP {})",
-            answer.status
+            "the fields of `{object}` cannot be looked at ({why})"
         ))];
     };
     let mut findings = vec![
@@ -143,16 +145,19 @@ fn about_id(described: &Described, rendering: &SalesforceRendering) -> Finding {
 }
 
 fn about_field(described: &Described, object: &str, name: &str, rendering: &SalesforceRendering) -> Finding {
-    let field = match name.split_once('.') {
-        Some((relationship, _)) => described.related(relationship),
-        None => described.field(name),
+    let (field, but) = match name.split_once('.') {
+        Some((relationship, id)) => (
+            described.related(relationship),
+            format!("; that `{id}` is an External ID there is not looked at"),
+        ),
+        None => (described.field(name), String::new()),
     };
     match field.map(|field| (field.createable || rendering.update_only, field.updateable)) {
         None => Finding::refused(format!(
             "`{object}` has no field `{name}`, which fields names, or the user may not see it; create it, grant the user \
              access to it, or remove it from fields"
         )),
-        Some((true, true)) => Finding::good(format!("`{object}`.`{name}` can be written")),
+        Some((true, true)) => Finding::good(format!("`{object}`.`{name}` can be written{but}")),
         Some((true, false)) => Finding::unclear(format!(
             "`{object}`.`{name}`, which fields names, can be set only when a record is created; a change of it is refused"
         )),

@@ -103,6 +103,7 @@ fn accepted() -> Judgement {
     Judgement {
         met: Met::Outcome(Outcome::Accepted),
         detail: None,
+        words: None,
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn of(judgement: Judgement, after_refusal: Option<AfterRefusal>, evid
         outcome,
         http_status: evidence.status,
         detail,
-        excerpt: evidence.excerpt.clone(),
+        excerpt: judgement.words.or_else(|| evidence.excerpt.clone()),
         body_digest: Some(evidence.digest),
         duration: evidence.duration,
     }

@@ -225,7 +225,7 @@ impl Dispatcher {
         self.intake.pause();
         let (store, abort) = (self.context.store.clone(), self.stop.abort.clone());
         let destination = self.lease.shard.destination.clone();
-        tracing::error!(%destination, %reason, "paused; resume it once the receiver is back");
+        tracing::error!(%destination, %reason, "paused; mend what the reason names, then resume it");
         self.tasks.spawn(async move {
             let paused = retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
             Event::Paused(paused)

@@ -78,7 +78,7 @@ on_both! {
         )).await;
         let shown = project.run(&["show", &id]).await.done();
         assert!(shown.contains("attempt 2 is in flight since "), "{shown}");
-        let answer = format!("attempt 1 was answered: \\u{{1b}}[2Jno{}…\n", "o".repeat(194));
+        let answer = format!("attempt 1 was answered: \\u{{1b}}[2Jno{}… (--json shows more)\n", "o".repeat(194));
         assert!(shown.contains(&answer), "{shown}");
         let others = project.run(&["list", "--row-key", "3", "--json"]).await.json();
         let other = others["deliveries"][0]["outbox_id"].to_string();

@@ -159,6 +159,30 @@ fn each_record_of_a_collection_has_its_own_outcome() {
         judgements[1].detail.as_deref(),
         Some("REQUIRED_FIELD_MISSING (Name)")
     );
+    assert_eq!(
+        judgements[1].words.as_deref(),
+        Some("Required fields are missing: [Name]")
+    );
+    assert_eq!(judgements[0].words, None);
+}
+
+#[test]
+fn a_row_without_its_parent_says_what_it_waits_for() {
+    let message = "Foreign key external ID: c-99 not found for field Ext__c in entity Account";
+    let said = "INVALID_FIELD: a record that it refers to is not there yet, and the row waits for it";
+    let among_others = format!(
+        r#"[{{"success":true}},{{"success":false,"errors":[{{"statusCode":"INVALID_FIELD","message":"{message}"}}]}}]"#
+    );
+    let Reading::Each(judgements) = read(&answer(200, &among_others), About::Several(2), NOW) else {
+        panic!("each has its own");
+    };
+    assert_eq!(judgements[1].detail.as_deref(), Some(said));
+    assert_eq!(judgements[1].words.as_deref(), Some(message));
+    let alone = format!(r#"[{{"errorCode":"INVALID_FIELD","message":"{message}"}}]"#);
+    let Reading::Alike(judgement) = read(&answer(400, &alone), About::One, NOW) else {
+        panic!("there is one");
+    };
+    assert_eq!(judgement.detail, Some(format!("HTTP 400, {said}")));
 }
 
 #[test]

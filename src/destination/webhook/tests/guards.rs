@@ -59,11 +59,12 @@ async fn a_redirect_to_nowhere_is_no_success() {
 
 #[tokio::test]
 async fn a_receiver_that_cannot_be_connected_to_was_sent_nothing() {
-    let report = deliver_to(&patient(&at(deaf()))).await;
+    let deaf = deaf();
+    let report = deliver_to(&patient(&at(deaf))).await;
     assert_eq!(report.outcome, Outcome::Unreachable);
     let detail = report.detail.unwrap();
     assert!(
-        detail.starts_with("cannot connect to http://127.0.0.1: Connection refused"),
+        detail.starts_with(&format!("cannot connect to http://{deaf}: Connection refused")),
         "{detail}"
     );
 }
@@ -101,9 +102,12 @@ async fn a_name_leads_only_to_addresses_that_are_allowed() {
         if expected == Outcome::Unreachable {
             assert_eq!(
                 report.detail.unwrap(),
-                "cannot connect to http://receiver.example: `receiver.example` resolves to an address that is \
-                 refused: 127.0.0.1 is a loopback address; name its network in allow_networks of destination `crm` \
-                 to allow it"
+                format!(
+                    "cannot connect to http://receiver.example:{}: `receiver.example` resolves to an address that is \
+                     refused: 127.0.0.1 is a loopback address; name its network in allow_networks of destination \
+                     `crm` to allow it",
+                    listener.address.port()
+                )
             );
         }
     }
