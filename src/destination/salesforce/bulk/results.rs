@@ -75,6 +75,7 @@ fn judgement(outcome: Outcome, detail: Option<String>) -> Judgement {
     Judgement {
         met: Met::Outcome(outcome),
         detail,
+        words: None,
     }
 }
 
