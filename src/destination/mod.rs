@@ -12,6 +12,7 @@ pub mod preflight;
 pub mod preview;
 pub mod resolver;
 pub mod salesforce;
+mod secrets;
 pub mod signing;
 pub mod status;
 pub mod usage;

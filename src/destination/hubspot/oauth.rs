@@ -15,9 +15,10 @@ use url::{Url, form_urlencoded};
 
 use super::tokens::bearer;
 use crate::core::time::Timestamp;
-use crate::destination::answer::{Answer, printable};
+use crate::destination::answer::Answer;
 use crate::destination::client::GuardedClient;
 use crate::destination::failure::Failure;
+use crate::destination::secrets::{SentSecrets, refusal};
 use crate::destination::status::asked_wait;
 
 /// What the token endpoint needs to be asked.
@@ -82,17 +83,18 @@ struct TokenAnswer {
     refresh_token: Option<String>,
 }
 
-/// How the endpoint says no: `{"status":"BAD_REFRESH_TOKEN","message":…}`, or OAuth's own `error`.
+/// How the endpoint says no: `{"status":"BAD_REFRESH_TOKEN","message":…}`, or in OAuth's own members.
 #[derive(Default, Deserialize)]
 struct TokenError {
     #[serde(default)]
     status: Option<String>,
     #[serde(default)]
     error: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    error_description: Option<String>,
 }
-
-/// No code of the endpoint is repeated at more than this many bytes.
-const MAX_CODE_BYTES: usize = 60;
 
 impl Granted {
     /// A token that does not end.
@@ -136,13 +138,14 @@ impl OAuth {
     pub(super) async fn renew(&self, now: Timestamp) -> Result<Granted, TokenTrouble> {
         let mut refresh_token = self.refresh_token.lock().await;
         let request = self.request(&refresh_token.token);
+        let sent = SentSecrets::in_form(&request);
         let answer = match self.client.send(request).await.result {
             Ok(answer) => answer,
             Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
                 return Err(TokenTrouble::Unreachable(format!("no access token: {why}")));
             }
         };
-        let granted = read(&answer, now)?;
+        let granted = read(&answer, &sent, now)?;
         if refresh_token.hand_over(granted.refresh_token) == Handover::Replaced {
             tracing::warn!(
                 destination = self.destination,
@@ -169,7 +172,7 @@ impl OAuth {
     }
 }
 
-fn read(answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
+fn read(answer: &Answer, sent: &SentSecrets, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
     let status = answer.status;
     match status {
         200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
@@ -184,10 +187,10 @@ fn read(answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
         400..=499 => {
             let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
             let code = error.status.or(error.error).unwrap_or_default();
-            let code = printable(code.as_bytes(), MAX_CODE_BYTES);
+            let reason = error.message.or(error.error_description).unwrap_or_default();
+            let refusal = refusal(status, &code, &reason, sent);
             Err(TokenTrouble::Refused(format!(
-                "no access token: HTTP {status} {code} from the token endpoint; check client id, client secret and \
-                 refresh token, then resume"
+                "no access token: {refusal}; check client id, client secret and refresh token, then resume"
             )))
         }
         _ => Err(TokenTrouble::Unreachable(format!(

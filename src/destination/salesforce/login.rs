@@ -17,12 +17,11 @@ use url::{Url, form_urlencoded};
 
 use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
 use crate::core::time::Timestamp;
-use crate::destination::answer::{Answer, printable};
+use crate::destination::answer::Answer;
+use crate::destination::secrets::{SentSecrets, refusal};
 
 /// An assertion may not be good for longer.
 const ASSERTION_SECONDS: i64 = 180;
-/// No code of the endpoint is repeated at more than this many bytes.
-const MAX_CODE_BYTES: usize = 60;
 
 /// How one logs in.
 pub(super) struct Login {
@@ -67,6 +66,8 @@ pub(super) enum Trouble {
 struct TokenError {
     #[serde(default)]
     error: String,
+    #[serde(default)]
+    error_description: String,
 }
 
 impl Login {
@@ -127,8 +128,8 @@ impl Login {
     }
 }
 
-/// Reads the answer of the token endpoint.
-pub(super) fn read(answer: &Answer) -> Result<Granted, Trouble> {
+/// Reads the answer of the token endpoint to a request with the secrets `sent`.
+pub(super) fn read(answer: &Answer, sent: &SentSecrets) -> Result<Granted, Trouble> {
     let status = answer.status;
     match status {
         200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
@@ -141,10 +142,9 @@ pub(super) fn read(answer: &Answer) -> Result<Granted, Trouble> {
         ))),
         400..=499 => {
             let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let code = printable(error.error.as_bytes(), MAX_CODE_BYTES);
+            let refusal = refusal(status, &error.error, &error.error_description, sent);
             Err(Trouble::Refused(format!(
-                "no access token: HTTP {status} {code} from the token endpoint; check login_url, the connected app and \
-                 the credentials here, then resume"
+                "no access token: {refusal}; check login_url, the connected app and the credentials here, then resume"
             )))
         }
         _ => Err(Trouble::Unreachable(format!(

@@ -15,6 +15,7 @@ use crate::core::time::Timestamp;
 use crate::destination::client::{GuardedClient, Guards};
 use crate::destination::failure::Failure;
 use crate::destination::resolver::Lookup;
+use crate::destination::secrets::SentSecrets;
 
 /// What requests are sent with.
 #[derive(Clone)]
@@ -160,8 +161,9 @@ impl Sessions {
             .login
             .request(now)
             .map_err(|bad| Trouble::Refused(bad.to_string()))?;
+        let sent = SentSecrets::in_form(&request);
         match self.client.send(request).await.result {
-            Ok(answer) => read(&answer),
+            Ok(answer) => read(&answer, &sent),
             Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
                 Err(Trouble::Unreachable(format!("no access token: {why}")))
             }

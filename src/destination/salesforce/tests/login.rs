@@ -12,6 +12,7 @@ use super::super::login::{Login, Trouble, public_key, read};
 use super::NOW;
 use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
 use crate::destination::answer::Answer;
+use crate::destination::secrets::SentSecrets;
 
 /// Made for these tests; nothing trusts it.
 const TEST_KEY: &str = "-----BEGIN PRIVATE KEY-----
@@ -118,17 +119,20 @@ fn what_the_endpoint_refuses_is_a_matter_for_a_person_and_what_it_fails_is_not()
         body: body.as_bytes().to_vec(),
         trouble: None,
     };
+    let url: Url = "https://x.my.salesforce.com".parse().unwrap();
+    let secret = LoginProof::ClientSecret(SecretString::from("s+e&c"));
+    let request = Login::new(&url, &login(secret)).unwrap().request(NOW).unwrap();
+    let sent = SentSecrets::in_form(&request);
+    let read = |answer: &Answer| read(answer, &sent);
     let refused = answer(
         400,
-        r#"{"error":"invalid_client","error_description":"invalid client credentials"}"#,
+        r#"{"error":"invalid_client","error_description":"invalid client credentials s+e&c"}"#,
     );
     let Err(Trouble::Refused(why)) = read(&refused) else {
         panic!("it is refused");
     };
-    assert!(
-        why.starts_with("no access token: HTTP 400 invalid_client"),
-        "{why}"
-    );
+    let told = "no access token: HTTP 400 invalid_client from the token endpoint (invalid client credentials [redacted])";
+    assert!(why.starts_with(told), "{why}");
     for (status, body) in [(200, "{}"), (200, "<html>"), (500, ""), (302, "")] {
         assert!(
             matches!(read(&answer(status, body)), Err(Trouble::Unreachable(_))),

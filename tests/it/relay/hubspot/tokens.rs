@@ -70,7 +70,8 @@ on_both! {
         story.contacts(1).await;
         let relay = story.relay_under(&story.changed("mock-refresh-token", "stale")).await;
         let reason = story.pause_reason().await;
-        assert!(reason.contains("BAD_REFRESH_TOKEN") && !reason.contains("stale"), "{reason}");
+        let told = "BAD_REFRESH_TOKEN from the token endpoint (missing or invalid refresh token)";
+        assert!(reason.contains(told) && !reason.contains("stale"), "{reason}");
         assert_eq!(story.requests("/batch/upsert").len(), 0);
         story.finish(relay).await;
     }

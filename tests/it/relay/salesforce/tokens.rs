@@ -71,6 +71,8 @@ on_both! {
         let relay = org.relay().await;
         org.world.until_number(PAUSED, 1).await;
         org.world.until_number("select coalesce(max(attempts - excused), 0) from aftercommit.owed", 0).await;
+        let reason = org.world.base.text("select pause_reason from aftercommit.destination_state").await.unwrap();
+        assert!(reason.contains("HTTP 400 invalid_client from the token endpoint (invalid client credentials)"), "{reason}");
         assert_eq!(org.count("/services/data/"), 0);
         org.finish(relay).await;
     }
