@@ -1,7 +1,8 @@
 //! `aftercommit check`: a line for each thing that was looked at, and an exit code for scripts.
 
-use aftercommit::mock::crm::{Schema, ServerOptions};
+use aftercommit::mock::crm::{MockServer, Schema, ServerOptions};
 use aftercommit::mock::hubspot::{self, DEFAULT_SCHEMA, HubSpotOptions};
+use aftercommit::mock::salesforce::{self, SalesforceOptions};
 
 use super::command::Project;
 
@@ -54,4 +55,58 @@ async fn a_check_says_what_is_good_and_fails_for_what_is_refused() {
     assert!(first["sentence"].as_str().unwrap().contains("need not be unique"));
     assert_eq!(project.run(&["check", "nobody"]).await.code, Some(4));
     portal.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_check_looks_at_the_objects_that_fields_refer_to() {
+    let schema = Schema::parse(salesforce::DEFAULT_SCHEMA).unwrap();
+    let org = salesforce::Salesforce::new(SalesforceOptions::new(schema));
+    let org = MockServer::start(org, ServerOptions::default()).await.unwrap();
+    for (field, code, line) in [
+        (
+            "Parent__r.Ext__c",
+            0,
+            "crm: good: `Invoice__c`.`Parent__r.Ext__c` can be written",
+        ),
+        (
+            "Parent__r.Nope__c",
+            1,
+            "crm: refused: `Account` has no field `Nope__c`",
+        ),
+        (
+            "Parent__r.Name",
+            1,
+            "crm: refused: `Account`.`Name`, which `Parent__r.Name` in fields names, is no External ID",
+        ),
+        (
+            "Parent__c.Ext__c",
+            1,
+            "crm: refused: `Invoice__c` has no relationship `Parent__c`",
+        ),
+    ] {
+        let project = Project::with(&format!(
+            r#"
+[destinations.crm]
+type = "salesforce"
+login_url = "{}"
+topics = []
+object = "Invoice__c"
+external_id = "Ext__c"
+client_id = "app"
+client_secret = "secret"
+allow_http = true
+allow_networks = ["127.0.0.0/8"]
+[destinations.crm.fields]
+"{field}" = "parent"
+"#,
+            org.url()
+        ));
+        let checked = project.run(&["check"]).await;
+        assert_eq!(checked.code, Some(code), "{checked:?}");
+        assert!(
+            checked.stdout.lines().last().unwrap().starts_with(line),
+            "{checked:?}"
+        );
+    }
+    org.shutdown().await;
 }

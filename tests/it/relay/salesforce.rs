@@ -311,6 +311,17 @@ on_both! {
         assert_eq!(org.count("/services/data/"), 0);
         org.finish(relay).await;
     }
+
+    async fn a_field_that_finds_no_related_record_pauses_before_the_first_row(backend: Backend) {
+        let org = Org::new(backend).await;
+        org.commit_many(2).await;
+        let relay = org.world.relay(&org.config.replace("Parent.Ext__c", "Parent.Nope__c")).await;
+        org.world.until_number(PAUSED, 1).await;
+        let reason = org.world.base.text("select pause_reason from aftercommit.destination_state").await.unwrap();
+        assert!(reason.starts_with("preflight: `Account` has no field `Nope__c`"), "{reason}");
+        assert_eq!(org.count("/services/data/"), 0);
+        org.finish(relay).await;
+    }
 }
 
 /// The mapping is part of what was sent: a delivery that was attempted keeps it.
