@@ -87,7 +87,8 @@ pub struct Report {
     pub http_status: Option<u16>,
     /// A sentence for a person: what went wrong, without secrets and without the URL beyond scheme and host.
     pub detail: Option<String>,
-    /// The start of the response body, lossy text, capped.
+    /// What the receiver said: of this row, where the answer is about several, else how the answer starts. Lossy text,
+    /// capped.
     pub excerpt: Option<String>,
     /// SHA-256 of the body that was sent; none if no request was made.
     pub body_digest: Option<[u8; 32]>,

@@ -49,7 +49,7 @@ impl Sending<'_> {
             return vec![];
         }
         let body = request::upsert(&part.rows, self.rendering.id_property());
-        let mut evidence = Evidence::of(&body);
+        let mut evidence = self.evidence(&body);
         let reading = match self.call(Call::Upsert, body, &part.places, &mut evidence).await {
             Ok(answer) => reading::upsert(&answer, &part.rows, self.now),
             Err(failure) => Reading::Alike(unanswered(failure)),
@@ -66,7 +66,7 @@ impl Sending<'_> {
         let ids: Vec<&str> = part.rows.iter().map(String::as_str).collect();
         let id_property = self.rendering.id_property();
         let body = request::look_up(&ids, id_property);
-        let mut evidence = Evidence::of(&body);
+        let mut evidence = self.evidence(&body);
         let found = match self.call(Call::LookUp, body, &[], &mut evidence).await {
             Ok(answer) => reading::look_up(&answer, &ids, id_property, self.now),
             // A look-up changes nothing, so it does not matter whether it arrived.
@@ -109,7 +109,7 @@ impl Sending<'_> {
         records.sort_unstable();
         records.dedup();
         let body = request::archive(&records.iter().map(String::as_str).collect::<Vec<_>>());
-        let mut evidence = Evidence::of(&body);
+        let mut evidence = self.evidence(&body);
         let judgement = match self.call(Call::Archive, body, places, &mut evidence).await {
             Ok(answer) => reading::archive(&answer, self.now),
             Err(failure) => unanswered(failure),
@@ -151,16 +151,24 @@ impl Sending<'_> {
         result
     }
 
+    /// What is known of a call with `body` before it is made.
+    fn evidence(&self, body: &Body) -> Evidence {
+        Evidence::of(body, self.portal.client.caps().keep)
+    }
+
     fn reports(&self, places: &[usize], reading: Reading, company: Company, evidence: &Evidence) -> Placed {
-        let judgements = match reading {
-            Reading::Alike(judgement) => vec![self.about_token(judgement, evidence); places.len()],
+        let (judgements, evidence) = match reading {
+            Reading::Alike(judgement) => {
+                let judgement = self.about_token(judgement, evidence);
+                (vec![judgement; places.len()], evidence.clone())
+            }
             Reading::Each(judgements) => {
                 self.portal.tokens.taken(self.token);
-                judgements
+                (judgements, evidence.of_each(company))
             }
         };
         let report =
-            |(place, judgement): (&usize, Judgement)| (*place, report::of(judgement, company, evidence));
+            |(place, judgement): (&usize, Judgement)| (*place, report::of(judgement, company, &evidence));
         places.iter().zip(judgements).map(report).collect()
     }
 

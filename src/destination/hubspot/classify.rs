@@ -35,9 +35,6 @@ pub(super) enum Met {
     Omitted,
 }
 
-/// No words about one row are kept at more than this many bytes.
-const MAX_WORDS_BYTES: usize = 1_024;
-
 /// No sentence repeats more bytes than this of what HubSpot says.
 const MAX_NAMES_BYTES: usize = 300;
 
@@ -121,7 +118,7 @@ pub(super) fn row_refused(problem: &Problem) -> Judgement {
         _ => Outcome::Refused(Refusal::Retryable),
     };
     Judgement {
-        words: Some(printable(problem.message.as_bytes(), MAX_WORDS_BYTES)),
+        words: Some(problem.message.clone()),
         ..judged(outcome, sentence(problem))
     }
 }

@@ -31,8 +31,14 @@ pub(super) fn upsert(answer: &Answer, rows: &[UpsertRow], now: Timestamp) -> Rea
     if let ([_], [_], []) = (rows, &*batch.results, &*batch.errors) {
         return Reading::Each(vec![accepted()]);
     }
-    let traced = batch.results.iter().filter_map(trace_of);
-    let mut judgements: HashMap<&str, Judgement> = traced.map(|trace| (trace, accepted())).collect();
+    let of_result = |record: &Record| Judgement {
+        words: Some(record.words()),
+        ..accepted()
+    };
+    let results = batch.results.iter();
+    let mut judgements: HashMap<&str, Judgement> = results
+        .filter_map(|record| Some((trace_of(record)?, of_result(record))))
+        .collect();
     for problem in &batch.errors {
         for row in rows.iter().filter(|row| concerns(problem, row, rows.len())) {
             // An error outweighs a result: that row is not delivered for sure.

@@ -7,6 +7,7 @@ use super::oauth::TokenTrouble;
 use super::plan::LeftOut;
 use super::request::Body;
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
+use crate::destination::answer::printable;
 
 /// What is known of a call, whatever it means for its rows.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub(super) struct Evidence {
     pub(super) excerpt: Option<String>,
     pub(super) duration: Duration,
     digest: [u8; 32],
+    /// Bytes that are kept of what is said of a row.
+    keep: usize,
 }
 
 /// Whether a row was sent with others.
@@ -28,14 +31,27 @@ pub(super) enum Company {
 const AT_ONCE: Duration = Duration::from_millis(1);
 
 impl Evidence {
-    /// Of a call with `body` that has not been made yet.
-    pub(super) fn of(body: &Body) -> Self {
+    /// Of a call with `body` that has not been made yet; of what is said of a row `keep` bytes will be kept.
+    pub(super) fn of(body: &Body, keep: usize) -> Self {
         Self {
             status: None,
             excerpt: None,
             duration: Duration::ZERO,
             digest: body.digest,
+            keep,
         }
+    }
+
+    /// The same for each row of an answer that says something of each: of several, its start is about others.
+    pub(super) fn of_each(&self, company: Company) -> Self {
+        let excerpt = self.excerpt.clone().filter(|_| company == Company::Alone);
+        Self { excerpt, ..*self }
+    }
+
+    /// What is kept of the answer for people to read: what it says of the row alone, else how it starts.
+    fn excerpt(&self, words: Option<String>) -> Option<String> {
+        let words = words.map(|words| printable(words.as_bytes(), self.keep));
+        words.or_else(|| self.excerpt.clone())
     }
 }
 
@@ -71,7 +87,7 @@ pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) ->
         outcome,
         http_status: evidence.status,
         detail,
-        excerpt: words.or_else(|| evidence.excerpt.clone()),
+        excerpt: evidence.excerpt(words),
         body_digest: Some(evidence.digest),
         duration: evidence.duration,
     }

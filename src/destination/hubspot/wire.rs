@@ -23,8 +23,20 @@ pub(super) struct Record {
     pub(super) id: String,
     #[serde(default)]
     pub(super) object_write_trace_id: Option<String>,
+    /// Whether an upsert created it; for people to read.
+    #[serde(default)]
+    new: Option<Value>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) properties: BTreeMap<String, Value>,
+}
+
+impl Record {
+    /// What it says of an upsert, in few words: `{"id":"123","new":false}`.
+    pub(super) fn words(&self) -> String {
+        let id = Value::from(self.id.as_str());
+        let new = self.new.as_ref().map(|new| format!(",\"new\":{new}"));
+        format!("{{\"id\":{id}{}}}", new.unwrap_or_default())
+    }
 }
 
 /// What HubSpot says when something is wrong: the body of a refused call, or one of `errors` beside the results.

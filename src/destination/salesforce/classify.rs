@@ -42,9 +42,6 @@ pub(super) enum Company {
     Deleted,
 }
 
-/// No words about one row are kept at more than this many bytes.
-const MAX_WORDS_BYTES: usize = 1_024;
-
 /// No sentence repeats more bytes than this of what Salesforce says.
 const MAX_NAMES_BYTES: usize = 300;
 
@@ -59,15 +56,9 @@ pub(super) fn of_record(problem: &Problem, company: Company) -> Judgement {
     };
     let detail = waiting(&outcome, sentence(problem));
     Judgement {
-        words: words(problem, company),
+        words: (company == Company::Others).then(|| problem.message.clone()),
         ..judged(outcome, detail)
     }
-}
-
-/// The beginning of an answer about several records says nothing of the later ones.
-fn words(problem: &Problem, company: Company) -> Option<String> {
-    let kept = company == Company::Others && !problem.message.is_empty();
-    kept.then(|| printable(problem.message.as_bytes(), MAX_WORDS_BYTES))
 }
 
 /// A row waits by itself only for a parent.

@@ -167,6 +167,7 @@ impl Salesforce {
         let mut evidence = Evidence {
             status: None,
             excerpt: None,
+            keep: self.org.keep_response_bytes,
             digest,
             duration,
         };
@@ -187,7 +188,8 @@ impl Salesforce {
         match reading {
             Reading::Each(judgements) => {
                 sessions.taken(session);
-                let report = |judgement| report::of(judgement, None, evidence);
+                let evidence = evidence.of_each(rows);
+                let report = |judgement| report::of(judgement, None, &evidence);
                 judgements.into_iter().map(report).collect()
             }
             Reading::Alike(judgement) => {

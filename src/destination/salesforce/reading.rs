@@ -56,7 +56,7 @@ pub(super) fn read(answer: &Answer, about: About, now: Timestamp) -> Reading {
     match (answer.status, about) {
         (200..=299, About::Several(rows)) => collection(answer, rows, company),
         // An update is answered without a body up to version 45, a delete always.
-        (204, _) => Reading::Alike(accepted()),
+        (204, _) => Reading::Alike(accepted(None)),
         (200..=299, _) => Reading::Alike(match serde_json::from_slice::<Written>(&answer.body) {
             Ok(written) => of_one(&written, company),
             Err(_) => unreadable(answer),
@@ -92,18 +92,18 @@ fn collection(answer: &Answer, rows: usize, company: Company) -> Reading {
     })
 }
 
-fn of_one(written: &Written, company: Company) -> Judgement {
+fn of_one(written: &Written<'_>, company: Company) -> Judgement {
     if written.success {
-        return accepted();
+        return accepted((company == Company::Others).then(|| written.success_words()));
     }
     of_record(&written.errors.first().cloned().unwrap_or_default(), company)
 }
 
-fn accepted() -> Judgement {
+fn accepted(words: Option<String>) -> Judgement {
     Judgement {
         met: Met::Outcome(Outcome::Accepted),
         detail: None,
-        words: None,
+        words,
     }
 }
 

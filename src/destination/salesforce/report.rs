@@ -7,6 +7,7 @@ use super::login::Trouble;
 use super::plan::LeftOut;
 use super::session::AfterRefusal;
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
+use crate::destination::answer::printable;
 
 /// What waits only because something else comes first is due again at once.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -16,8 +17,24 @@ const AT_ONCE: Duration = Duration::from_millis(1);
 pub(super) struct Evidence {
     pub(super) status: Option<u16>,
     pub(super) excerpt: Option<String>,
+    /// Bytes that are kept of what is said of a row.
+    pub(super) keep: usize,
     pub(super) digest: [u8; 32],
     pub(super) duration: Duration,
+}
+
+impl Evidence {
+    /// The same for each row of an answer that says something of each of so many: of several, its start is about others.
+    pub(super) fn of_each(&self, rows: usize) -> Self {
+        let excerpt = self.excerpt.clone().filter(|_| rows == 1);
+        Self { excerpt, ..*self }
+    }
+
+    /// What is kept of the answer for people to read: what it says of the row alone, else how it starts.
+    fn excerpt(&self, words: Option<String>) -> Option<String> {
+        let words = words.map(|words| printable(words.as_bytes(), self.keep));
+        words.or_else(|| self.excerpt.clone())
+    }
 }
 
 /// The report of a row that was sent. `after_refusal` says what becomes of a token that was refused.
@@ -38,7 +55,7 @@ pub(super) fn of(judgement: Judgement, after_refusal: Option<AfterRefusal>, evid
         outcome,
         http_status: evidence.status,
         detail,
-        excerpt: judgement.words.or_else(|| evidence.excerpt.clone()),
+        excerpt: evidence.excerpt(judgement.words),
         body_digest: Some(evidence.digest),
         duration: evidence.duration,
     }

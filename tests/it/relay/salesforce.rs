@@ -205,6 +205,17 @@ on_both! {
         assert_eq!(org.count(COLLECTION), 1);
         let detail = org.world.base.text("select detail from aftercommit.attempt where outcome = 'refused'").await;
         assert_eq!(detail.as_deref(), Some("REQUIRED_FIELD_MISSING (Name)"));
+        for (outcome, row_key, kept) in [
+            ("accepted", "a-1", r#"{"id":"001%","success":true,"errors":[],"created":true}"#),
+            ("accepted", "a-3", r#"{"id":"001%","success":true,"errors":[],"created":true}"#),
+            ("refused", "a-2", "Required fields are missing: [Name]"),
+        ] {
+            let sql = format!(
+                "select count(*) from aftercommit.attempt join aftercommit.outbox on outbox.id = attempt.outbox_id
+                 where row_key = '{row_key}' and outcome = '{outcome}' and excerpt like '{kept}'"
+            );
+            assert_eq!(org.world.base.number(&sql).await, 1, "{row_key}");
+        }
         org.finish(relay).await;
     }
 

@@ -35,6 +35,7 @@ fn a_207_names_by_trace_id_who_is_delivered_and_who_is_refused() {
     );
     assert!(judged[0].words.as_deref().unwrap().contains("not-an-email"));
     assert_eq!(judged[1].met, Met::Outcome(Outcome::Accepted));
+    assert_eq!(judged[1].words.as_deref(), Some(r#"{"id":"123","new":false}"#));
 }
 
 #[test]

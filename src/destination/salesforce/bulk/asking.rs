@@ -86,6 +86,8 @@ impl Refused {
         let evidence = Evidence {
             status: answer.map(|answer| answer.status),
             excerpt: answer.and_then(|answer| answer.excerpt.clone()),
+            // The answer is about the job: nothing in it is said of a row.
+            keep: 0,
             digest: [0; 32],
             duration,
         };

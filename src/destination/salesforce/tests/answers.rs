@@ -163,7 +163,10 @@ fn each_record_of_a_collection_has_its_own_outcome() {
         judgements[1].words.as_deref(),
         Some("Required fields are missing: [Name]")
     );
-    assert_eq!(judgements[0].words, None);
+    assert_eq!(
+        judgements[0].words.as_deref(),
+        Some(r#"{"id":"001","success":true,"errors":[],"created":true}"#)
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ on_both! {
             requests[0].headers.iter().any(|(name, key)| name == "idempotency-key" && key.len() == 36),
             "{:?}", requests[0].headers
         );
+        let kept = story.last_words("p8@b.co").await;
+        assert!(kept.starts_with(" | {\"id\":\"") && kept.ends_with("\",\"new\":true}"), "{kept}");
         story.contact("p7@b.co", 2, r#"{"name":"Seven"}"#).await;
         story.until(&[("delivered", 31)]).await;
         let contacts = story.portal_contacts();
