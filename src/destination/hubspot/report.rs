@@ -141,3 +141,32 @@ fn unsent(outcome: Outcome, detail: String) -> Report {
         duration: Duration::ZERO,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a row keeps of an answer in this company, if `words` are about it alone.
+    fn kept(company: Company, words: Option<&str>) -> Option<String> {
+        let evidence = Evidence {
+            status: Some(207),
+            excerpt: Some("{…".to_owned()),
+            duration: Duration::ZERO,
+            digest: [0; 32],
+            keep: 4,
+        };
+        let judgement = Judgement {
+            met: Met::Omitted,
+            detail: None,
+            words: words.map(str::to_owned),
+        };
+        of(judgement, company, &evidence.of_each(company)).excerpt
+    }
+
+    #[test]
+    fn a_row_keeps_of_a_shared_answer_its_own_words_within_the_cap_and_nothing_of_the_others() {
+        assert_eq!(kept(Company::Others, Some("own words")).as_deref(), Some("own "));
+        assert_eq!(kept(Company::Others, None), None);
+        assert_eq!(kept(Company::Alone, None).as_deref(), Some("{…"));
+    }
+}

@@ -143,3 +143,32 @@ fn unsent(outcome: Outcome, detail: String) -> Report {
         duration: Duration::ZERO,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::destination::salesforce::classify::judged;
+
+    /// What a row keeps of an answer about so many, if `words` are about it alone.
+    fn kept(rows: usize, words: Option<&str>) -> Option<String> {
+        let evidence = Evidence {
+            status: Some(200),
+            excerpt: Some("[…".to_owned()),
+            keep: 4,
+            digest: [0; 32],
+            duration: Duration::ZERO,
+        };
+        let judgement = Judgement {
+            words: words.map(str::to_owned),
+            ..judged(Outcome::Accepted, String::new())
+        };
+        of(judgement, None, &evidence.of_each(rows)).excerpt
+    }
+
+    #[test]
+    fn a_row_keeps_of_a_shared_answer_its_own_words_within_the_cap_and_nothing_of_the_others() {
+        assert_eq!(kept(2, Some("own words")).as_deref(), Some("own "));
+        assert_eq!(kept(2, None), None);
+        assert_eq!(kept(1, None).as_deref(), Some("[…"));
+    }
+}
