@@ -3,7 +3,7 @@
 //! The request becomes a durable job. A relay works it off; with `--wait` this process does, so that no relay is needed.
 
 use super::act::act;
-use super::database::{self, Desk};
+use super::database;
 use super::exit::{Exit, Problem};
 use super::list;
 use super::output::{Output, OutputArgs};
@@ -48,9 +48,10 @@ pub(super) struct ReplayVerb {
 }
 
 pub(super) async fn run(verb: &ReplayVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let Desk { store, .. } = database::desk(settings).await?;
+    let desk = database::desk(settings).await?;
+    let store = &desk.store;
     let request = ReplayRequest {
-        selection: verb.selection.read(&store).await?,
+        selection: verb.selection.read(&desk).await?,
         key: verb.key,
         stale: if verb.force {
             StaleRows::Force
@@ -60,7 +61,7 @@ pub(super) async fn run(verb: &ReplayVerb, settings: &Settings) -> anyhow::Resul
     };
     let mut output = verb.output.open();
     if verb.dry_run {
-        return print_dry_run(&store, &request, &mut output).await;
+        return print_dry_run(store, &request, &mut output).await;
     }
     let act = act(verb.reason.as_deref().unwrap_or_default())?;
     let created = match store.create_replay(&request, None, &act).await? {
@@ -71,7 +72,7 @@ pub(super) async fn run(verb: &ReplayVerb, settings: &Settings) -> anyhow::Resul
         }
     };
     let replay = if verb.wait {
-        work_off(&store, created).await?
+        work_off(store, created).await?
     } else {
         created
     };
