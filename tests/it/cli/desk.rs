@@ -109,7 +109,7 @@ on_both! {
         project.run(&cancel).await.done();
         let replay = ["replay", "--state", "cancelled", "--reason", "again", "--wait"];
         let said = project.run(&replay).await.done();
-        assert!(said.contains("1 are due again; the relay sends them now, `aftercommit list` shows"), "{said}");
+        assert!(said.contains("1 is due again; the relay sends now what is due, `aftercommit list` shows"), "{said}");
     }
 
     async fn a_pause_shows_in_the_status_until_it_is_over(backend: Backend) {
