@@ -47,10 +47,13 @@ impl Reserve {
         };
         let usage = Usage::reserving(used, allowed, self.share);
         self.heard.set(Heard { usage, at: monotonic });
-        if usage.reserve_is_reached() {
-            let mut until = self.resting_until.lock().unwrap_or_else(PoisonError::into_inner);
-            *until = monotonic.saturating_add(REST);
-        }
+        // A look at the org, after a pause for one, can say that there are calls again.
+        let rest = if usage.reserve_is_reached() {
+            REST
+        } else {
+            Duration::ZERO
+        };
+        *self.resting_until.lock().unwrap_or_else(PoisonError::into_inner) = monotonic.saturating_add(rest);
     }
 }
 
@@ -102,6 +105,13 @@ mod tests {
             Some(Duration::from_mins(14))
         );
         assert_eq!(reserve.rest(Duration::from_secs(910)), None, "one call may look");
+        reserve.note(&header("api-usage=1/5000"), Duration::from_secs(80));
+        assert_eq!(
+            reserve.rest(Duration::from_secs(80)),
+            None,
+            "there are calls again"
+        );
+        reserve.note(&header("api-usage=4751/5000"), Duration::from_secs(90));
         let heard = reserve.heard().unwrap();
         assert_eq!((heard.usage.left(), heard.usage.reserve), (249, 250));
         let nothing_kept = Reserve::new(0.0);

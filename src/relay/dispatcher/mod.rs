@@ -27,6 +27,7 @@ mod recorder;
 mod renderings;
 mod sender;
 mod sending;
+mod unmet;
 mod usage;
 
 use std::sync::Arc;

@@ -22,10 +22,15 @@ type LeftOut = HashSet<RowId>;
 impl Dispatcher {
     /// Takes note of what was read.
     pub(super) fn read(&mut self, reading: Reading) {
+        let was_paused = self.intake.paused;
         self.intake.came_back(match &reading {
             Reading::Fetched(fetched) => Some(fetched.paused),
             Reading::Swept(_) | Reading::Loaded(_) => None,
         });
+        if was_paused && !self.intake.paused {
+            // A person resumed it: what the receiver asked for before that is theirs to judge.
+            self.sender.release();
+        }
         let monotonic = self.context.clock.monotonic();
         match reading {
             Reading::Fetched(fetched) => self.fetched(fetched, monotonic),

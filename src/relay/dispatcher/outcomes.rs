@@ -9,6 +9,7 @@ use tokio::task::Id;
 
 use super::prepare::Prepared;
 use super::sender::{Flight, Way};
+use super::unmet::Unmet;
 use super::{Dispatcher, Event};
 use crate::core::decide::{Decision, Hold, Standing, Transition, decide};
 use crate::core::delivery::{Reason, State};
@@ -175,12 +176,23 @@ impl Dispatcher {
         }
         self.take_note(&flight, &reports);
         let started_at = flight.started_at;
+        // What failed together is due together, so that it can share a request again.
+        let jitter = self.chance.f64();
+        let mut unmet = Unmet::default();
         for (prepared, report) in flight.deliveries.into_iter().zip(reports) {
-            self.decide(&prepared, report, started_at);
+            self.decide(&prepared, report, started_at, jitter, &mut unmet);
         }
+        unmet.log(&self.lease.shard.destination);
     }
 
-    fn decide(&mut self, prepared: &Prepared, report: Report, started_at: Timestamp) {
+    fn decide(
+        &mut self,
+        prepared: &Prepared,
+        report: Report,
+        started_at: Timestamp,
+        jitter: f64,
+        unmet: &mut Unmet,
+    ) {
         let monotonic = self.context.clock.monotonic();
         let owed = prepared.owed();
         let arrived = matches!(report.outcome, Outcome::Unknown).then_some(started_at);
@@ -196,9 +208,9 @@ impl Dispatcher {
             &standing,
             self.clock.now(monotonic),
             &self.active.borrow().policy,
-            self.chance.f64(),
+            jitter,
         );
-        self.log(prepared, &report, decision);
+        unmet.note(prepared.outbox_id(), standing.attempts, &report, decision);
         self.hold(decision.hold, &report, monotonic);
         self.recorder.settle(
             settlement(prepared, report, started_at, decision, &standing),
@@ -230,31 +242,6 @@ impl Dispatcher {
             let paused = retrying("pause", &abort, || store.pause(&destination, "relay", &reason)).await;
             Event::Paused(paused)
         });
-    }
-
-    fn log(&self, prepared: &Prepared, report: &Report, decision: Decision) {
-        if report.outcome == Outcome::Accepted {
-            return;
-        }
-        let retry_in_ms = match decision.transition {
-            Transition::Retry { after, .. } => Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
-            Transition::End(_) => None,
-        };
-        let becomes = match decision.transition {
-            Transition::Retry { .. } => State::Pending,
-            Transition::End(reason) => reason.state(),
-        };
-        tracing::warn!(
-            destination = %self.lease.shard.destination,
-            delivery.id = prepared.outbox_id(),
-            attempt = prepared.owed().attempts + 1,
-            outcome = report.outcome.as_str(),
-            http_status = report.http_status,
-            detail = report.detail,
-            retry_in_ms,
-            %becomes,
-            "not delivered by this attempt",
-        );
     }
 
     pub(super) fn look_at_clock(&mut self, now: Timestamp) {

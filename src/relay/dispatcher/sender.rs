@@ -203,6 +203,11 @@ impl Sender {
         self.held_until = self.held_until.max(until);
     }
 
+    /// Ends every hold.
+    pub(super) fn release(&mut self) {
+        self.held_until = Duration::ZERO;
+    }
+
     pub(super) fn is_held(&self, monotonic: Duration) -> bool {
         monotonic < self.held_until
     }

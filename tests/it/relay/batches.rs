@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aftercommit::core::outcome::{Outcome, Report};
+use aftercommit::core::outcome::{Outcome, Refusal, Report};
 use aftercommit::destination::preview::Preview;
 use aftercommit::destination::{Destination, Outgoing, Rendering, UnknownRendering};
 use aftercommit::relay::{Active, Batch, Destinations};
@@ -11,16 +11,26 @@ use tokio::sync::watch;
 
 use super::world::{Backend, SWIFT, World, on_both};
 
-/// Takes everything, and says how many deliveries each request had.
+/// Takes everything, but for its first requests if so asked, and says how many deliveries each request had.
 #[derive(Clone)]
 struct Hundred {
     requests: watch::Sender<Vec<usize>>,
+    /// So many are answered as by a receiver in trouble.
+    refused: usize,
 }
 
 impl Hundred {
     fn new() -> Self {
         Self {
             requests: watch::channel(vec![]).0,
+            refused: 0,
+        }
+    }
+
+    fn in_trouble_for(requests: usize) -> Self {
+        Self {
+            refused: requests,
+            ..Self::new()
         }
     }
 
@@ -30,7 +40,12 @@ impl Hundred {
 
     /// The destination `hook` of the world, with this in place of the webhook.
     fn in_place_of_hook(&self, world: &World, batch: Batch) -> Destinations {
-        let mut destinations = world.destinations(SWIFT);
+        self.in_place_of(world, batch, SWIFT)
+    }
+
+    /// The same, and `more` is configured besides.
+    fn in_place_of(&self, world: &World, batch: Batch, more: &str) -> Destinations {
+        let mut destinations = world.destinations(more);
         let hook = destinations.get_mut("hook").unwrap();
         *hook = Arc::new(Active {
             destination: Arc::new(self.clone()),
@@ -61,11 +76,16 @@ impl Destination for Hundred {
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {
         self.requests.send_modify(|requests| requests.push(batch.len()));
-        let accepted = Report {
-            outcome: Outcome::Accepted,
+        let outcome = if self.requests.borrow().len() > self.refused {
+            Outcome::Accepted
+        } else {
+            Outcome::Refused(Refusal::Retryable)
+        };
+        let report = Report {
+            outcome,
             ..Report::unknown("")
         };
-        vec![accepted; batch.len()]
+        vec![report; batch.len()]
     }
 }
 
@@ -104,6 +124,17 @@ on_both! {
         world.orders(1, |_| "o-1".into()).await;
         world.until(&[("delivered", 1)]).await;
         assert_eq!(hundred.requests(), [1]);
+        world.finish([relay]).await;
+    }
+    async fn what_failed_in_one_request_shares_the_next_one(backend: Backend) {
+        let wide = "[destinations.hook.retry]\nfirst = \"200ms\"\nmax_delay = \"200ms\"\n";
+        let world = World::with(backend, wide).await;
+        world.orders(100, |number| format!("order-{number}")).await;
+        let hundred = Hundred::in_trouble_for(3);
+        let batch = Batch { size: 100, wait: Duration::ZERO };
+        let relay = world.relay_to(hundred.in_place_of(&world, batch, wide)).await;
+        world.until(&[("delivered", 100)]).await;
+        assert_eq!(hundred.requests(), [100; 4]);
         world.finish([relay]).await;
     }
 }

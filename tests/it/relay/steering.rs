@@ -25,6 +25,22 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_resume_ends_what_the_receiver_asked_the_destination_to_wait(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        let hour = Fault::Throttle { status: 429, retry_after: "3600".into() };
+        world.receiver.script([Rule::once(hour)]).unwrap();
+        world.orders(1, |_| "o-1".into()).await;
+        let relay = world.relay(SWIFT).await;
+        world.until_number("select count(*) from aftercommit.owed where attempts = 1", 1).await;
+        world.orders(1, |_| "o-2".into()).await;
+        let pause = "insert into aftercommit.destination_state (destination, paused_at) values ('hook', now())";
+        world.base.execute(pause).await;
+        world.store.pause_seen().await;
+        world.base.execute("delete from aftercommit.destination_state").await;
+        world.until(&[("delivered", 1), ("pending", 1)]).await;
+        world.finish([relay]).await;
+    }
+
     async fn a_cancel_of_what_waits_takes_effect_at_once(backend: Backend) {
         let world = World::with(backend, PATIENT).await;
         world.receiver.script([Rule::always(Fault::Fail { status: 500 })]).unwrap();
