@@ -18,10 +18,11 @@ pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Pag
         .map(PageSize::new)
         .transpose()?
         .unwrap_or_default();
-    let page = state
-        .store
-        .deliveries(&filter(&query)?, query.one("after")?, size)
+    let (filter, after) = (filter(&query)?, query.one("after")?);
+    state
+        .require_destinations(&Selection::Filter(filter.clone()))
         .await?;
+    let page = state.store.deliveries(&filter, after, size).await?;
     Ok(Json(page))
 }
 

@@ -40,6 +40,7 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     let (dry_run, reason) = (wanted.dry_run, wanted.reason.clone());
     let request = wanted.request()?;
+    state.require_destinations(&request.selection).await?;
     if dry_run {
         return Ok(Json(state.store.dry_run(&request).await?).into_response());
     }

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
 
 use crate::store::RelayId;
-use crate::store::admin::{Act, AdminError, AdminStore};
+use crate::store::admin::{Act, AdminError, AdminStore, Selection};
 
 use super::server::Remote;
 
@@ -46,6 +46,14 @@ impl AdminState {
     /// The settings as they are now.
     pub(super) fn settings(&self) -> Arc<AdminSettings> {
         Arc::clone(&self.settings.borrow())
+    }
+
+    /// Refuses a selection that names a destination which there is not.
+    pub(super) async fn require_destinations(&self, selection: &Selection) -> Result<(), AdminError> {
+        let settings = self.settings();
+        self.store
+            .require_destinations(selection, &settings.destinations)
+            .await
     }
 }
 

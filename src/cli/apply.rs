@@ -9,6 +9,8 @@ use super::database;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
+use super::words::counted;
+use crate::config::TopicDoubt;
 use crate::relay::assemble;
 use crate::store::{Applied, Backfill, Plan, Route};
 
@@ -36,6 +38,8 @@ struct Report {
     added: Vec<String>,
     removed: Vec<String>,
     backfilled: Vec<Backfilled>,
+    /// What the configuration was probably not meant to say.
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -56,6 +60,7 @@ pub(super) async fn run(verb: &Apply, settings: &Settings) -> anyhow::Result<Exi
         added: added.iter().map(shown).collect(),
         removed: removed.iter().map(shown).collect(),
         backfilled: Vec::new(),
+        warnings: config.doubts().iter().map(warning).collect(),
     };
     for (route, which) in &backfills {
         report.backfilled.push(Backfilled {
@@ -100,13 +105,25 @@ impl Apply {
 
 impl Report {
     fn text(&self) -> String {
-        let mut lines = vec![format!("{} topics, {} routes", self.topics, self.routes)];
+        let mut lines = vec![format!(
+            "{}, {}",
+            counted(self.topics, "topic", "topics"),
+            counted(self.routes, "route", "routes")
+        )];
         lines.extend(self.added.iter().map(|route| format!("+ {route}")));
         lines.extend(self.removed.iter().map(|route| format!("- {route}")));
         let backfilled = self.backfilled.iter();
-        lines.extend(backfilled.map(|done| format!("{}: {} rows are owed now", done.route, done.rows)));
+        lines.extend(backfilled.map(|done| {
+            let rows = counted(done.rows, "row is", "rows are");
+            format!("{}: {rows} owed now", done.route)
+        }));
+        lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         lines.join("\n")
     }
+}
+
+fn warning(doubt: &TopicDoubt) -> String {
+    format!("destination `{}`: {doubt}", doubt.destination)
 }
 
 fn shown(route: &Route) -> String {

@@ -32,7 +32,7 @@ pub(super) async fn run(verb: &Cancel, settings: &Settings) -> anyhow::Result<Ex
         output.print(&replay, super::replay::text)?;
         return Ok(Exit::Done);
     }
-    let selection = verb.selection.read(&desk.store).await?;
+    let selection = verb.selection.read(&desk).await?;
     let cancelled = desk.store.cancel(&selection, &act).await?;
     output.print(&cancelled, |cancelled| {
         format!(

@@ -46,11 +46,14 @@ pub(super) async fn run(verb: &Check, settings: &Settings) -> anyhow::Result<Exi
     let wanted = |name: &str| verb.destination.as_deref().is_none_or(|wanted| wanted == name);
     for (destination, active) in destinations.iter().filter(|(name, _)| wanted(name)) {
         let mut findings = active.destination.preflight(NOBODY_WAITS).await;
+        let doubts = config.doubts().into_iter();
+        let doubts = doubts.filter(|doubt| doubt.destination == **destination);
         if findings.is_empty() {
             findings.push(Finding::good(
                 "its configuration can be used; there is nothing to look at beforehand",
             ));
         }
+        findings.extend(doubts.map(|doubt| Finding::unclear(doubt.to_string())));
         for finding in findings {
             if finding.grade == Grade::Refused {
                 exit = Exit::Failed;

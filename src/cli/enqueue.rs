@@ -13,6 +13,7 @@ use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::progress::Progress;
 use super::settings::Settings;
+use super::words::counted;
 use crate::capture::{self, Csv, CsvOptions, Mapping, Ndjson, Rows};
 use crate::config::Config;
 use crate::core::row::{Op, TopicKind};
@@ -89,7 +90,7 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
     let database = Database::connect(&config.database.url, &options)?;
     database.check().await?;
     let bar = progress.clone();
-    let written = move |rows| bar.tell(format!("{rows} rows"));
+    let written = move |rows| bar.tell(counted(rows, "row", "rows"));
     let enqueued = capture::enqueue(&database, name, rows, written).await;
     progress.done();
     database.close().await;
@@ -105,8 +106,9 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
             admitted,
             unchanged,
             total,
-        } = summary;
-        format!("{total} rows: {admitted} admitted, {unchanged} unchanged or older than what is known")
+        } = *summary;
+        let rows = counted(total, "row", "rows");
+        format!("{rows}: {admitted} admitted, {unchanged} unchanged or older than what is known")
     })?;
     Ok(Exit::Done)
 }
@@ -138,9 +140,14 @@ impl Enqueue {
             (None, Some(TopicKind::State)) => Op::Upsert,
             (None, Some(TopicKind::Event)) => Op::Event,
             (None, None) => {
+                let declared: Vec<&str> = config.topics.keys().map(String::as_str).collect();
+                let declared = match declared[..] {
+                    [] => "declares none".to_owned(),
+                    _ => format!("declares {}", declared.join(", ")),
+                };
                 return Err(Problem::BadInput(format!(
-                    "the configuration has no topic `{topic}`, so its kind is not known; give --op upsert, delete or \
-                     event"
+                    "the configuration has no topic `{topic}`, so its kind is not known (it {declared}); name a topic \
+                     that is declared, or give --op upsert, delete or event"
                 )));
             }
         };

@@ -28,8 +28,9 @@ pub(super) struct List {
 
 pub(super) async fn run(verb: List, settings: &Settings) -> anyhow::Result<Exit> {
     let desk = database::desk(settings).await?;
+    let filter = verb.filter.read(&desk).await?;
     let now = desk.store.now().await?;
-    let page = page(&desk.store, &verb.filter.read(now), verb.after, verb.limit).await?;
+    let page = page(&desk.store, &filter, verb.after, verb.limit).await?;
     verb.output.open().print(&page, |page| text(page, now))?;
     Ok(Exit::Done)
 }

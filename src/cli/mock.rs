@@ -9,12 +9,15 @@ use clap::Subcommand;
 
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
+use super::settings::Unused;
 use super::signals::Signals;
 
 #[derive(clap::Args)]
 pub(super) struct Mock {
     #[command(subcommand)]
     system: System,
+    #[command(flatten)]
+    unused: Unused,
 }
 
 #[derive(Subcommand)]

@@ -32,6 +32,7 @@ mod signals;
 mod status;
 mod table;
 mod times;
+mod words;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@ use super::exit::{Exit, Problem};
 use super::indented::indented;
 use super::output::OutputArgs;
 use super::settings::Settings;
+use super::words::counted;
 use super::{database, table, times};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -77,16 +78,17 @@ fn text(outlook: &Outlook) -> String {
     }
     if outlook.superseded > 0 {
         parts.push(format!(
-            "{} older versions are not sent: a newer one of their row is owed",
-            outlook.superseded
+            "{} not sent: a newer one of its row is owed",
+            counted(outlook.superseded, "older version is", "older versions are")
         ));
     }
     if outlook.requests.is_empty() && outlook.unsent.is_empty() {
         parts.push(match outlook.looked_at {
             0 => format!("nothing is owed to {name}"),
             owed => format!(
-                "{owed} deliveries are owed to {name}, and each waits behind one that a person must decide about: see \
-                 `aftercommit list --state uncertain`"
+                "{} owed to {name}, and each waits behind one that a person must decide about: see `aftercommit list \
+                 --state uncertain`",
+                counted(owed, "delivery is", "deliveries are")
             ),
         });
     }

@@ -3,13 +3,14 @@
 //! The request becomes a durable job. A relay works it off; with `--wait` this process does, so that no relay is needed.
 
 use super::act::act;
-use super::database::{self, Desk};
+use super::database;
 use super::exit::{Exit, Problem};
 use super::list;
 use super::output::{Output, OutputArgs};
 use super::progress::Progress;
 use super::selection::SelectionArgs;
 use super::settings::Settings;
+use super::words::counted;
 use crate::store::admin::{
     AdminStore, Created, DryRun, KeyMode, Replay, ReplayRequest, ReplayState, StaleRows,
 };
@@ -17,6 +18,12 @@ use crate::store::{SqlStore, Store as _};
 
 /// Deliveries that one step looks at.
 const STEP: u32 = 1_000;
+
+/// Of one, and of many.
+const OVERTAKEN: (&str, &str) = (
+    "was overtaken by a newer version",
+    "were overtaken by a newer version",
+);
 
 #[derive(clap::Args)]
 pub(super) struct ReplayVerb {
@@ -48,9 +55,10 @@ pub(super) struct ReplayVerb {
 }
 
 pub(super) async fn run(verb: &ReplayVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let Desk { store, .. } = database::desk(settings).await?;
+    let desk = database::desk(settings).await?;
+    let store = &desk.store;
     let request = ReplayRequest {
-        selection: verb.selection.read(&store).await?,
+        selection: verb.selection.read(&desk).await?,
         key: verb.key,
         stale: if verb.force {
             StaleRows::Force
@@ -60,7 +68,7 @@ pub(super) async fn run(verb: &ReplayVerb, settings: &Settings) -> anyhow::Resul
     };
     let mut output = verb.output.open();
     if verb.dry_run {
-        return print_dry_run(&store, &request, &mut output).await;
+        return print_dry_run(store, &request, &mut output).await;
     }
     let act = act(verb.reason.as_deref().unwrap_or_default())?;
     let created = match store.create_replay(&request, None, &act).await? {
@@ -71,7 +79,7 @@ pub(super) async fn run(verb: &ReplayVerb, settings: &Settings) -> anyhow::Resul
         }
     };
     let replay = if verb.wait {
-        work_off(&store, created).await?
+        work_off(store, created).await?
     } else {
         created
     };
@@ -118,15 +126,20 @@ async fn print_dry_run(
             by_state,
             sample,
         } = dry_run;
-        let by_state: Vec<String> = by_state.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        let by_state: Vec<String> = by_state
+            .iter()
+            .map(|(state, count)| format!("{count} {state}"))
+            .collect();
         let by_state = if by_state.is_empty() {
             String::new()
         } else {
             format!(" ({})", by_state.join(", "))
         };
         let mut text = format!(
-            "{matched} match{by_state}: {requeued} would be sent again, {left_alone} are owed already, {skipped} were \
-             overtaken by a newer version"
+            "{}{by_state}: {requeued} would be sent again, {}, {}",
+            counted(*matched, "matches", "match"),
+            counted(*left_alone, "is owed already", "are owed already"),
+            counted(*skipped, OVERTAKEN.0, OVERTAKEN.1)
         );
         if !sample.is_empty() {
             text.push_str("\n\n");
@@ -146,16 +159,21 @@ pub(super) fn text(replay: &Replay) -> String {
         skipped,
         ..
     } = replay;
-    let sums = format!(
-        "{requeued} are due again, {left_alone} were owed already, {skipped} were overtaken by a newer version"
+    let due = counted(*requeued, "is due again", "are due again");
+    let others = format!(
+        "{}, {}",
+        counted(*left_alone, "was owed already", "were owed already"),
+        counted(*skipped, OVERTAKEN.0, OVERTAKEN.1)
     );
     match replay.state {
-        ReplayState::Running => format!("replay {id} runs: a relay works it off, or `--wait` does; {sums}"),
+        ReplayState::Running => {
+            format!("replay {id} runs: a relay works it off, or `--wait` does; {due}, {others}")
+        }
         ReplayState::Done if *requeued > 0 => format!(
-            "replay {id} is done: {requeued} are due again; the relay sends them now, `aftercommit list` shows what \
-             became of them\n{left_alone} were owed already, {skipped} were overtaken by a newer version"
+            "replay {id} is done: {due}; the relay sends now what is due, `aftercommit list` shows what became of it\n\
+             {others}"
         ),
-        ReplayState::Done => format!("replay {id} is done: {sums}"),
-        ReplayState::Cancelled => format!("replay {id} was cancelled: {sums}"),
+        ReplayState::Done => format!("replay {id} is done: {due}, {others}"),
+        ReplayState::Cancelled => format!("replay {id} was cancelled: {due}, {others}"),
     }
 }

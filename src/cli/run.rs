@@ -24,6 +24,7 @@ use super::output::OutputArgs;
 use super::reload::reload;
 use super::settings::Settings;
 use super::signals::{Asked, Signals};
+use super::words::counted;
 use crate::admin::{AdminServer, AdminSettings, Limits};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -123,8 +124,9 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     verb.output.open().print(&ready, |ready| {
         let admin = ready.admin.as_deref().unwrap_or("off");
         format!(
-            "ready: relay {}, {} destinations, admin server {admin}",
-            ready.relay, ready.destinations
+            "ready: relay {}, {}, admin server {admin}",
+            ready.relay,
+            counted(ready.destinations, "destination", "destinations")
         )
     })?;
     daemon.serve(settings, signals).await

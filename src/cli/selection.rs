@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
+use super::database::Desk;
 use super::exit::Problem;
 use super::times::When;
 use crate::core::delivery::{Reason, State};
-use crate::core::time::Timestamp;
-use crate::store::admin::{AdminStore, DeliveryFilter, DeliveryId, PageSize, Selection};
+use crate::store::admin::{AdminError, AdminStore, DeliveryFilter, DeliveryId, PageSize, Selection};
 
 /// What a delivery must be. What is left out does not matter.
 #[derive(clap::Args)]
@@ -88,8 +88,10 @@ impl FromStr for Named {
 }
 
 impl FilterArgs {
-    pub(super) fn read(&self, now: Timestamp) -> DeliveryFilter {
-        DeliveryFilter {
+    /// Fails where the destination that is named does not exist.
+    pub(super) async fn read(&self, desk: &Desk) -> Result<DeliveryFilter, AdminError> {
+        let now = desk.store.now().await?;
+        let filter = DeliveryFilter {
             states: self.state.clone(),
             destination: self.destination.clone(),
             topic: self.topic.clone(),
@@ -99,24 +101,28 @@ impl FilterArgs {
             until: self.until.map(|when| when.time(now)),
             first_outbox_id: None,
             last_outbox_id: None,
-        }
+        };
+        desk.store
+            .require_destinations(&Selection::Filter(filter.clone()), &desk.configured)
+            .await?;
+        Ok(filter)
     }
 }
 
 impl SelectionArgs {
-    /// Fails where a delivery that is named does not exist.
-    pub(super) async fn read(&self, store: &AdminStore) -> anyhow::Result<Selection> {
+    /// Fails where a delivery or a destination that is named does not exist.
+    pub(super) async fn read(&self, desk: &Desk) -> anyhow::Result<Selection> {
         if self.all {
             return Ok(Selection::All);
         }
         if self.ids.is_empty() {
-            return Ok(Selection::Filter(self.filter.read(store.now().await?)));
+            return Ok(Selection::Filter(self.filter.read(desk).await?));
         }
         let mut ids = Vec::new();
         for named in &self.ids {
             match named {
-                Named::Delivery(id) => ids.push(store.delivery(id).await?.delivery.id),
-                Named::Row(outbox_id) => ids.extend(deliveries_of(store, *outbox_id).await?),
+                Named::Delivery(id) => ids.push(desk.store.delivery(id).await?.delivery.id),
+                Named::Row(outbox_id) => ids.extend(deliveries_of(&desk.store, *outbox_id).await?),
             }
         }
         Ok(Selection::Ids(ids))

@@ -41,6 +41,15 @@ pub(super) struct Settings {
     database: Option<SecretString>,
 }
 
+/// The same options at a verb that has no use for them: taken, for whoever gives them to every verb, and not shown.
+#[derive(clap::Args)]
+pub(super) struct Unused {
+    #[arg(long, short, global = true, hide = true)]
+    config: Option<PathBuf>,
+    #[arg(long, global = true, hide = true)]
+    database: Option<SecretString>,
+}
+
 impl Settings {
     /// The path of the configuration file.
     pub(super) fn path(&self) -> &Path {

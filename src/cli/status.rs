@@ -4,6 +4,7 @@ use super::database::{self, Desk};
 use super::exit::Exit;
 use super::output::OutputArgs;
 use super::settings::Settings;
+use super::words::counted;
 use super::{table, times};
 use crate::core::time::Timestamp;
 use crate::store::NotedUsage;
@@ -67,8 +68,8 @@ fn text(status: &Status, configuration: &Configuration) -> String {
             .map(|topic| format!("{} ({})", table::visible(&topic.topic), topic.rows))
             .collect();
         parts.push(format!(
-            "{} rows are unrouted, of topics {}: name their topic in a destination",
-            status.unrouted,
+            "{} unrouted, by topic: {}; name the topic in a destination",
+            counted(status.unrouted, "row is", "rows are"),
             topics.join(", ")
         ));
     }
@@ -167,8 +168,8 @@ fn remark(destination: &DestinationStatus, configuration: &Configuration) -> Opt
     }
     match configuration {
         Configuration::Known if !destination.configured && destination.owed > 0 => Some(format!(
-            "{name} is not in the configuration: {} deliveries are held; configure it again, or cancel them",
-            destination.owed
+            "{name} is not in the configuration: {} held; configure it again, or cancel what it is owed",
+            counted(destination.owed, "delivery is", "deliveries are")
         )),
         _ => None,
     }

@@ -59,9 +59,16 @@ impl std::error::Error for ConfigFaults {}
 
 /// What a wrong word was probably meant to be, or else what it could be: the second half of a fault.
 pub(super) fn way_out(wrong: &str, known: &[&str]) -> String {
+    match nearest(wrong, known.iter().copied()) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
+        None => format!("known are {}", known.join(", ")),
+    }
+}
+
+/// The known word that `wrong` was probably meant to be.
+pub(super) fn nearest<'k>(wrong: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let wrong = wrong.to_lowercase();
-    let nearest = known
-        .iter()
+    known
         .map(|candidate| {
             (
                 strsim::damerau_levenshtein(&wrong, &candidate.to_lowercase()),
@@ -69,9 +76,6 @@ pub(super) fn way_out(wrong: &str, known: &[&str]) -> String {
             )
         })
         .min()
-        .filter(|(distance, _)| *distance <= 1 + wrong.chars().count() / 3);
-    match nearest {
-        Some((_, candidate)) => format!("did you mean `{candidate}`?"),
-        None => format!("known are {}", known.join(", ")),
-    }
+        .filter(|(distance, _)| *distance <= 1 + wrong.chars().count() / 3)
+        .map(|(_, candidate)| candidate)
 }

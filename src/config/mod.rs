@@ -9,6 +9,7 @@
 
 mod defaults;
 pub mod destination;
+mod doubts;
 mod effective;
 mod fault;
 mod node;
@@ -36,6 +37,7 @@ pub use destination::{
     CrmConfig, DestinationConfig, HostConfig, HubspotConfig, LimitsConfig, OrderMode, ReceiverConfig,
     SalesforceConfig, TransportConfig, WebhookConfig,
 };
+pub use doubts::TopicDoubt;
 pub use fault::{ConfigFaults, Fault};
 pub use sources::{Sources, System};
 

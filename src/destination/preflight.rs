@@ -4,6 +4,9 @@
 
 use serde::Serialize;
 
+/// How the advice to whoever finds a destination paused ends.
+const THEN_RESUME: &str = ", then resume";
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -41,22 +44,24 @@ impl Finding {
         Self::of(Grade::Refused, sentence)
     }
 
+    /// What refuses rows ends with the advice to resume; whoever looks beforehand has nothing paused yet.
     fn of(grade: Grade, sentence: impl Into<String>) -> Self {
-        Self {
-            grade,
-            sentence: sentence.into(),
+        let mut sentence = sentence.into();
+        if let Some(shorter) = sentence.strip_suffix(THEN_RESUME) {
+            sentence.truncate(shorter.len());
         }
+        Self { grade, sentence }
     }
 }
 
-/// The sentences for which nothing is sent; none if there is no such finding.
+/// The sentences for which nothing is sent, and the way on; none if there is no such finding.
 pub fn refusal(findings: &[Finding]) -> Option<String> {
     let refused: Vec<&str> = findings
         .iter()
         .filter(|finding| finding.grade == Grade::Refused)
         .map(|finding| finding.sentence.as_str())
         .collect();
-    (!refused.is_empty()).then(|| refused.join("; "))
+    (!refused.is_empty()).then(|| format!("{}{THEN_RESUME}", refused.join("; ")))
 }
 
 #[cfg(test)]
@@ -74,7 +79,15 @@ mod tests {
         let findings = [&fine[..], &refused].concat();
         assert_eq!(
             refusal(&findings).as_deref(),
-            Some("c is missing; d is read-only")
+            Some("c is missing; d is read-only, then resume")
         );
+    }
+
+    #[test]
+    fn what_is_found_beforehand_says_nothing_of_a_pause_that_there_is_not() {
+        let finding = Finding::refused("e is missing; create e, then resume");
+        assert_eq!(finding.sentence, "e is missing; create e");
+        let why = refusal(&[finding]);
+        assert_eq!(why.as_deref(), Some("e is missing; create e, then resume"));
     }
 }

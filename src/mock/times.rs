@@ -3,6 +3,7 @@
 //! Pure: chance comes from the caller's seeded generator.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -57,6 +58,21 @@ impl Times {
             Self::Chance(chance) if !(0.0..=1.0).contains(&chance) => Err(TimesError::Chance { chance }),
             Self::Every(0) | Self::Next(0) => Err(TimesError::Zero),
             _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Times {
+    /// As rules have it; it reads back as the same.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Always => f.write_str("always"),
+            Self::Next(1) => f.write_str("once"),
+            Self::Next(count) => write!(f, "{count}"),
+            Self::Every(count) => write!(f, "every-{count}"),
+            Self::OncePerKey => f.write_str("once-per-key"),
+            // With its decimal point, by which it is told from a count.
+            Self::Chance(chance) => write!(f, "{chance:?}"),
         }
     }
 }

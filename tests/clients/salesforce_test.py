@@ -39,12 +39,12 @@ def control(method, path, body=None):
     return answer
 
 
-def by_secret():
-    return Salesforce(consumer_key="app", consumer_secret="s3cret", domain="acme.my", session=ToMock())
+def by_secret(app="mock-client-id", secret="mock-client-secret"):
+    return Salesforce(consumer_key=app, consumer_secret=secret, domain="acme.my", session=ToMock())
 
 
-def by_key(key=KEY):
-    return Salesforce(username="relay@example.com", consumer_key="app", privatekey=key, session=ToMock())
+def by_key(key=KEY, app="mock-client-id"):
+    return Salesforce(username="relay@example.com", consumer_key=app, privatekey=key, session=ToMock())
 
 
 class SalesforceTest(unittest.TestCase):
@@ -61,6 +61,16 @@ class SalesforceTest(unittest.TestCase):
         with self.assertRaises(SalesforceAuthenticationFailed) as failed:
             by_key(Path(os.environ["KEYS"], "stranger.pem").read_text())
         self.assertEqual(failed.exception.code, "invalid_grant")
+        strangers = {
+            "invalid_client": lambda: by_secret(secret="mistyped"),
+            "invalid_client_id": lambda: by_secret(app="mistyped"),
+        }
+        for code, log_in in strangers.items():
+            with self.assertRaises(SalesforceAuthenticationFailed) as failed:
+                log_in()
+            self.assertEqual(failed.exception.code, code)
+        with self.assertRaises(SalesforceAuthenticationFailed):
+            by_key(app="mistyped")
 
     def test_an_upsert_creates_then_updates(self):
         account = by_secret().Account

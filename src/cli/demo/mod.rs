@@ -32,6 +32,7 @@ use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::progress::{self, Progress};
 use super::settings::Settings;
+use super::words::counted;
 use crate::clock::{Clock, SystemClock};
 use crate::core::delivery::State;
 use crate::mock::receiver::{Received, Receiver};
@@ -86,8 +87,9 @@ pub(super) async fn run(verb: &Demo, settings: &Settings) -> anyhow::Result<Exit
 
     let progress = Progress::of(verb.rows, "committed");
     progress::say(&format!(
-        "a pipeline commits {} rows to {}",
-        verb.rows, place.name
+        "a pipeline commits {} to {}",
+        counted(verb.rows, "row", "rows"),
+        place.name
     ));
     let mut session = Session::open(url).await?;
     let pipeline = Pipeline::new(prefix.clone(), verb.rows, fastrand::Rng::with_seed(verb.seed));
@@ -128,9 +130,11 @@ async fn settle(session: &mut Session, receiver: &Receiver, clock: &dyn Clock) -
         if now != last {
             (last, changed) = (now, clock.monotonic());
         } else if clock.monotonic().saturating_sub(changed) > STALLED {
-            return Err(
-                Problem::Failed(format!("{owed} deliveries are still owed, and nothing moves")).into(),
-            );
+            return Err(Problem::Failed(format!(
+                "{} still owed, and nothing moves",
+                counted(owed, "delivery is", "deliveries are")
+            ))
+            .into());
         }
     }
     progress.done();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::crm::{self, CrmArgs};
 use super::{Exit, Problem};
 use crate::mock::salesforce::{
-    DEFAULT_SCHEMA, PublicKey, Salesforce, SalesforceFault, SalesforceOptions, TypeErrors,
+    ConnectedApp, DEFAULT_SCHEMA, PublicKey, Salesforce, SalesforceFault, SalesforceOptions, TypeErrors,
 };
 
 #[derive(clap::Args)]
@@ -36,7 +36,7 @@ pub(super) fn help() -> String {
         "  aftercommit mock salesforce\n  \
          aftercommit mock salesforce --faults unable-to-lock-row:2@Ext__c=acct-7,drop:1@method=PATCH\n  \
          curl http://127.0.0.1:9401/dump",
-    ) + "\n\nAny client id and secret will do; the fault invalid-client refuses them."
+    ) + "\n\nThe connected app is mock-client-id with mock-client-secret; a JWT assertion names the client id only."
 }
 
 pub(super) async fn run(verb: SalesforceVerb) -> anyhow::Result<Exit> {
@@ -49,6 +49,7 @@ pub(super) async fn run(verb: SalesforceVerb) -> anyhow::Result<Exit> {
 impl SalesforceVerb {
     fn options(&self) -> Result<SalesforceOptions, Problem> {
         let mut options = SalesforceOptions::new(self.crm.schema(DEFAULT_SCHEMA)?);
+        options.access.client = Some(ConnectedApp::default());
         options.daily_limit = self.daily_limit;
         options.type_errors = match self.type_errors.as_str() {
             "whole-call" => TypeErrors::WholeCall,

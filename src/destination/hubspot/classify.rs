@@ -169,8 +169,9 @@ fn scopes(problem: &Problem) -> String {
             described(403, Some(problem))
         );
     }
+    let scopes = if missing.len() == 1 { "scope" } else { "scopes" };
     format!(
-        "HTTP 403: the token lacks the scopes {}; grant them in HubSpot, then resume",
+        "HTTP 403: the token lacks the {scopes} {}; grant that in HubSpot, then resume",
         missing.join(", ")
     )
 }

@@ -131,13 +131,13 @@ pub(super) fn about_properties(
         .then(|| serde_json::from_slice(&answer.body).ok())
         .flatten();
     let Some(described) = described else {
-        let why = judged(answer, now).detail.unwrap_or_default();
-        let way_out = match answer.status {
-            403 => format!("; the scope crm.schemas.{object}.read would let this check see them"),
-            _ => String::new(),
+        let why = match answer.status {
+            // The answer names the scope too, and advises as if a row had been refused for it.
+            403 => format!("(HTTP 403); the scope crm.schemas.{object}.read would let this check see them"),
+            _ => format!("({})", judged(answer, now).detail.unwrap_or_default()),
         };
         return vec![Finding::unclear(format!(
-            "the properties of `{object}` cannot be looked at ({why}){way_out}"
+            "the properties of `{object}` cannot be looked at {why}"
         ))];
     };
     let properties: HashMap<&str, &Property> = described

@@ -59,8 +59,7 @@ fn rules<V: VendorFault>(faults: &Faults<V>) -> Answer {
     let shown = |rule: &Rule<V>| {
         json!({
             "fault": rule.fault.to_string(),
-            "times": rule.times,
-            "triggers": format!("{:?}", rule.triggers),
+            "rule": rule.to_string(),
         })
     };
     Answer::json(200, &faults.rules().map(shown).collect::<Vec<_>>())

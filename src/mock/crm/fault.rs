@@ -328,6 +328,34 @@ impl<V: VendorFault> fmt::Display for Fault<V> {
     }
 }
 
+impl<V: VendorFault> fmt::Display for Rule<V> {
+    /// As the grammar has it; it reads back as the same.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.fault)?;
+        match self.fault {
+            Fault::Wire(WireFault::ProcessedThenFailed(status) | WireFault::Fail(status)) => {
+                write!(f, "={status}")?;
+            }
+            Fault::Wire(WireFault::Delay(time)) => write!(f, "={}ms", time.as_millis())?,
+            Fault::Wire(_) | Fault::Vendor(_) => {}
+        }
+        write!(f, ":{}", self.times)?;
+        self.triggers
+            .iter()
+            .try_for_each(|trigger| write!(f, "@{trigger}"))
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "path={path}"),
+            Self::Method(method) => write!(f, "method={method}"),
+            Self::Field { field, value } => write!(f, "{field}={value}"),
+        }
+    }
+}
+
 fn name_of<V: VendorFault>(fault: V) -> &'static str {
     V::ALL
         .iter()

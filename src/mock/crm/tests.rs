@@ -118,6 +118,11 @@ fn each_fault_is_shown_by_the_name_that_arms_it() {
         };
         let rules = parse_rules::<Trouble>(&text).unwrap();
         assert_eq!(rules[0].fault.to_string(), name);
+        for times in ["always", "once", "3", "every-2", "once-per-key", "0.05", "1.0"] {
+            let rule = format!("{text}:{times}@path=/a@method=POST@email=ann@b.co");
+            let rules = parse_rules::<Trouble>(&rule).unwrap();
+            assert_eq!(parse_rules(&rules[0].to_string()), Ok(rules), "{rule}");
+        }
     }
 }
 
@@ -188,7 +193,8 @@ async fn faults_journal_and_records_are_steered_over_http() {
         "{refused}"
     );
     let armed = send(&server, "POST", "/faults", "full:1@n=1,fail=503:1").await;
-    assert!(armed.contains(r#""fault":"full""#), "{armed}");
+    let rules = r#"[{"fault":"full","rule":"full:once@n=1"},{"fault":"fail","rule":"fail=503:once"}]"#;
+    assert!(armed.ends_with(rules), "{armed}");
     for (body, status) in [(r#"{"n":2}"#, 503), (r#"{"n":1}"#, 507), (r#"{"n":1}"#, 201)] {
         let answer = send(&server, "POST", "/things", body).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");

@@ -50,6 +50,16 @@ impl Default for Access {
     }
 }
 
+impl Default for ConnectedApp {
+    /// The one that the mock takes where it is a process of its own.
+    fn default() -> Self {
+        Self {
+            id: "mock-client-id".into(),
+            secret: "mock-client-secret".into(),
+        }
+    }
+}
+
 /// The tokens that were given out.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {

@@ -14,6 +14,7 @@ mod deliveries;
 mod delivery;
 mod error;
 mod filter;
+mod known;
 mod pauses;
 mod replay_request;
 mod replay_step;

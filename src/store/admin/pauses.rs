@@ -1,6 +1,6 @@
 //! A person pauses a destination, and lets it go on.
 
-use super::{AdminError, AdminStore, walk};
+use super::{AdminError, AdminStore};
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Row, sql};
 use crate::store::{StoreError, pauses};
@@ -64,7 +64,7 @@ impl AdminStore {
         configured: &[String],
         act: &Act,
     ) -> Result<Paused, AdminError> {
-        self.require_known(destination, configured).await?;
+        self.require_destination(destination, configured).await?;
         pauses::pause(&self.database, destination, &act.actor, &act.reason).await?;
         Ok(self.pause_of(destination).await?)
     }
@@ -76,7 +76,7 @@ impl AdminStore {
         configured: &[String],
         act: &Act,
     ) -> Result<Paused, AdminError> {
-        self.require_known(destination, configured).await?;
+        self.require_destination(destination, configured).await?;
         let (name, act) = (destination.to_owned(), act.clone());
         self.database
             .write(move |transaction| {
@@ -99,21 +99,6 @@ impl AdminStore {
             destination: destination.to_owned(),
             pause: rows.first().map(Pause::read).transpose()?,
         })
-    }
-
-    async fn require_known(&self, destination: &str, configured: &[String]) -> Result<(), AdminError> {
-        if configured.iter().any(|name| name == destination) {
-            return Ok(());
-        }
-        let mut known = walk::known_destinations(&self.database).await?;
-        if known.iter().any(|name| name == destination) {
-            return Ok(());
-        }
-        known.extend(configured.iter().cloned());
-        known.sort_unstable();
-        known.dedup();
-        let name = destination.to_owned();
-        Err(AdminError::UnknownDestination { name, known })
     }
 }
 

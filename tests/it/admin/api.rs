@@ -80,6 +80,9 @@ on_both! {
         let by_row = client.get("/v1/deliveries?topic=orders&row_key=order-3&reason=refused").await.json();
         assert_eq!(by_row["deliveries"].as_array().unwrap().len(), 1);
         assert_eq!(by_row["deliveries"][0]["state"], "dead");
+        let misspelt = client.get("/v1/deliveries?destination=crmm").await;
+        misspelt.problem(404);
+        assert_eq!(misspelt.json()["known"], json!(["crm", "hook"]));
         let future = client.get("/v1/deliveries?since=2999-01-01T00:00:00Z").await.json();
         assert_eq!(future, json!({"deliveries": [], "next": null}));
     }
@@ -188,6 +191,10 @@ on_both! {
             (r#"{"filter": {"since": "yesterday"}, "reason": "x"}"#, 422, "filter.since"),
             (r#"{"filter": {"stat": "dead"}, "reason": "x"}"#, 422, "unknown field `stat`"),
             (r#"{"ids": [{"outbox_id": "one", "destination": "crm"}], "reason": "x"}"#, 422, "ids[0].outbox_id"),
+            (r#"{"filter": {"destination": "crmm"}, "reason": "x"}"#, 404, "no destination `crmm`; known are: crm, hook"),
+            (r#"{"filter": {"destination": "crmm"}, "dry_run": true}"#, 404, "no destination `crmm`"),
+            (r#"{"ids": [{"outbox_id": 1, "destination": "crm"}, {"outbox_id": 1, "destination": "crmm"}], "reason": "x"}"#,
+                404, "no destination `crmm`"),
             (r#"{"ids": "#, 400, "EOF"),
             ("", 400, "EOF"),
         ] {

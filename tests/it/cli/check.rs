@@ -54,6 +54,20 @@ async fn a_check_says_what_is_good_and_fails_for_what_is_refused() {
     );
     assert!(first["sentence"].as_str().unwrap().contains("need not be unique"));
     assert_eq!(project.run(&["check", "nobody"]).await.code, Some(4));
+
+    portal.with(|hubspot, _, _| hubspot.set_scopes(vec![]));
+    let said = project_of("email", &portal.url())
+        .run(&["check", "crm"])
+        .await
+        .stdout;
+    assert_eq!(
+        said.lines().collect::<Vec<_>>(),
+        [
+            "crm: unclear: the properties of `contacts` cannot be looked at (HTTP 403); the scope crm.schemas.contacts.read \
+             would let this check see them",
+            "crm: refused: HTTP 403: the token lacks the scope crm.objects.contacts.write; grant that in HubSpot",
+        ]
+    );
     portal.shutdown().await;
 }
 
@@ -109,4 +123,44 @@ allow_networks = ["127.0.0.0/8"]
         );
     }
     org.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_topic_that_looks_misspelt_is_told_and_one_that_needs_no_declaration_is_not() {
+    let configuration = r#"
+[database]
+url = "sqlite:outbox.db"
+[topics.customers]
+kind = "state"
+[topics.orders]
+kind = "event"
+[destinations.hook]
+type = "webhook"
+url = "https://example.com/"
+topics = ["custmers", "orders", "invoices"]
+"#;
+    let project = Project::with(configuration);
+    let doubt =
+        "its topic `custmers` is not declared; did you mean `customers`? If not, declare [topics.custmers]";
+    let said = project.run(&["check"]).await.done();
+    assert!(said.contains(&format!("hook: unclear: {doubt}\n")), "{said}");
+    assert!(!said.contains("invoices"), "{said}");
+    project.run(&["migrate"]).await.done();
+    let said = project.run(&["apply"]).await.done();
+    assert!(said.starts_with("2 topics, 3 routes\n"), "{said}");
+    assert!(
+        said.ends_with(&format!("warning: destination `hook`: {doubt}\n")),
+        "{said}"
+    );
+    let told = project.run(&["apply", "--json"]).await.json();
+    assert_eq!(told["warnings"].as_array().unwrap().len(), 1, "{told}");
+
+    let error = project
+        .run(&["enqueue", "--topic", "customer", "--key", "id"])
+        .await
+        .failed(2);
+    assert!(
+        error.contains("no topic `customer`") && error.contains("it declares customers, orders"),
+        "{error}"
+    );
 }

@@ -109,7 +109,7 @@ on_both! {
         project.run(&cancel).await.done();
         let replay = ["replay", "--state", "cancelled", "--reason", "again", "--wait"];
         let said = project.run(&replay).await.done();
-        assert!(said.contains("1 are due again; the relay sends them now, `aftercommit list` shows"), "{said}");
+        assert!(said.contains("1 is due again; the relay sends now what is due, `aftercommit list` shows"), "{said}");
     }
 
     async fn a_pause_shows_in_the_status_until_it_is_over(backend: Backend) {
@@ -131,6 +131,24 @@ on_both! {
         project.write("aftercommit.toml", &format!("[database]\nurl = \"{}\"\n{renamed}", world.url));
         let status = project.run(&["status"]).await.done();
         assert!(status.contains("crm is not in the configuration: 3 deliveries are held"), "{status}");
+    }
+
+    async fn a_destination_that_nobody_knows_is_refused_and_one_that_was_removed_is_known(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        for verb in [&["list"][..], &["replay", "--reason=x"], &["replay", "--dry-run"], &["cancel", "--reason=x"]] {
+            let error = project.run(&[verb, &["--destination", "crmm", "--state", "dead"]].concat()).await.failed(4);
+            assert!(error.contains("no destination `crmm`") && error.contains("known are: crm"), "{error}");
+        }
+        assert_eq!(world.number("select count(*) from aftercommit.replay").await, 0);
+
+        project.write("aftercommit.toml", &format!("[database]\nurl = \"{}\"\n", world.url));
+        project.run(&["apply"]).await.done();
+        let held = project.run(&["list", "--destination", "crm", "--json"]).await.json();
+        assert_eq!(row_keys(&held), ["3", "2", "1"]);
+        project.run(&["cancel", "--destination", "crm", "--reason", "x"]).await.done();
+        let ended = project.run(&["list", "--destination", "crm", "--state", "cancelled", "--json"]).await.json();
+        assert_eq!(row_keys(&ended).len(), 3);
     }
 
     async fn what_is_not_there_ends_with_four_and_what_makes_no_sense_with_two(backend: Backend) {

@@ -39,6 +39,13 @@ async fn every_verb_has_an_example_and_the_help_says_what_the_exit_codes_mean() 
         help.contains("stored-failure") && help.contains("close-idle"),
         "{help}"
     );
+    for mock in ["receiver", "salesforce", "hubspot"] {
+        let help = project.run(&["mock", mock, "--help"]).await.done();
+        assert!(
+            !help.contains("--config") && !help.contains("--database"),
+            "{help}"
+        );
+    }
     assert!(project.run(&["--help"]).await.done().contains("Exit codes:"));
     assert_eq!(project.run(&["frobnicate"]).await.code, Some(2));
 }
