@@ -97,8 +97,8 @@ fields = { {fields} }
 const SALESFORCE: &str = r#"
 type = "salesforce"
 login_url = "{url}"
-client_id = "app"
-client_secret = "secret"
+client_id = "mock-client-id"
+client_secret = "mock-client-secret"
 external_id = "{key}"
 "#;
 
