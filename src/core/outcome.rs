@@ -55,7 +55,18 @@ pub enum Refusal {
     NotRenderable,
 }
 
+/// The shortest wait that lies in the future.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
 impl Outcome {
+    /// It says nothing of the row: the attempt does not count, and the row is due again at once.
+    pub fn excused() -> Self {
+        Self::Throttled {
+            scope: Scope::Row,
+            retry_after: Some(AT_ONCE),
+        }
+    }
+
     /// What it means for a row that was sent alone: there is nothing left to divide, so what was refused together is
     /// refused for good.
     #[must_use]
@@ -99,10 +110,15 @@ pub struct Report {
 impl Report {
     /// An attempt of which nobody knows what it met.
     pub fn unknown(detail: &str) -> Self {
+        Self::unanswered(Outcome::Unknown, detail.to_owned())
+    }
+
+    /// An attempt without an answer: not sent, or nothing came back.
+    pub fn unanswered(outcome: Outcome, detail: String) -> Self {
         Self {
-            outcome: Outcome::Unknown,
+            outcome,
             http_status: None,
-            detail: Some(detail.to_owned()),
+            detail: Some(detail),
             excerpt: None,
             body_digest: None,
             duration: Duration::ZERO,

@@ -13,7 +13,7 @@ use super::Context;
 use super::database_clock::DatabaseClock;
 use super::heartbeat::Tenure;
 use super::reconnect::retrying;
-use crate::core::outcome::{Outcome, Report, Scope};
+use crate::core::outcome::{Outcome, Report};
 use crate::core::row::OutboxRow;
 use crate::destination::Destination;
 use crate::destination::bulk::{Awaited, Bulk, Progress};
@@ -23,8 +23,6 @@ use crate::store::{DispatchId, Lease};
 const PACE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(10));
 /// After a job was given up, it is asked for its results for so long.
 const FAREWELL: Duration = Duration::from_mins(1);
-/// What was not sent is due again at once.
-const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// A job that is to be made.
 pub(super) struct NewJob {
@@ -118,17 +116,7 @@ impl NewJob {
     }
 
     fn none_sent(&self, why: &str) -> Vec<Report> {
-        let outcome = Outcome::Throttled {
-            scope: Scope::Row,
-            retry_after: Some(AT_ONCE),
-        };
-        vec![
-            Report {
-                outcome,
-                ..Report::unknown(why)
-            };
-            self.rows.len()
-        ]
+        vec![Report::unanswered(Outcome::excused(), why.to_owned()); self.rows.len()]
     }
 
     fn now(&self) -> crate::core::time::Timestamp {

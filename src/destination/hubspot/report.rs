@@ -27,9 +27,6 @@ pub(super) enum Company {
     Others,
 }
 
-/// What waits only because something else comes first is due again at once.
-const AT_ONCE: Duration = Duration::from_millis(1);
-
 impl Evidence {
     /// Of a call with `body` that has not been made yet; of what is said of a row `keep` bytes will be kept.
     pub(super) fn of(body: &Body, keep: usize) -> Self {
@@ -67,7 +64,7 @@ pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) ->
     let Judgement { met, detail, words } = judgement;
     let (outcome, detail) = match (met, company) {
         (Met::Outcome(outcome), _) => (outcome, detail),
-        (Met::TokenRefused, _) => (excused(), detail),
+        (Met::TokenRefused, _) => (Outcome::excused(), detail),
         (Met::RefusedTogether, _) => (Outcome::Refused(Refusal::Together), detail),
         (Met::Omitted, Company::Others) => (Outcome::Refused(Refusal::Alone), detail),
         (Met::Omitted, Company::Alone) => (
@@ -96,11 +93,11 @@ pub(super) fn of(judgement: Judgement, company: Company, evidence: &Evidence) ->
 /// The report of a row that was not sent.
 pub(super) fn left_out(why: &LeftOut) -> Report {
     match why {
-        LeftOut::NotRenderable(bad) => unsent(
+        LeftOut::NotRenderable(bad) => Report::unanswered(
             Outcome::Refused(Refusal::NotRenderable),
             format!("not sent: {bad}"),
         ),
-        LeftOut::SameRecord => unsent(
+        LeftOut::SameRecord => Report::unanswered(
             Outcome::Refused(Refusal::Alone),
             "not sent: another row of the batch is about the same record; it comes next".to_owned(),
         ),
@@ -120,26 +117,7 @@ pub(super) fn without_token(trouble: &TokenTrouble) -> Report {
         ),
         TokenTrouble::Unreachable(why) => (Outcome::Unreachable, why),
     };
-    unsent(outcome, why.clone())
-}
-
-/// An attempt that says nothing of the row: it does not count, and the row is due again at once.
-fn excused() -> Outcome {
-    Outcome::Throttled {
-        scope: Scope::Row,
-        retry_after: Some(AT_ONCE),
-    }
-}
-
-fn unsent(outcome: Outcome, detail: String) -> Report {
-    Report {
-        outcome,
-        http_status: None,
-        detail: Some(detail),
-        excerpt: None,
-        body_digest: None,
-        duration: Duration::ZERO,
-    }
+    Report::unanswered(outcome, why.clone())
 }
 
 #[cfg(test)]

@@ -9,9 +9,6 @@ use super::session::AfterRefusal;
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
 use crate::destination::answer::printable;
 
-/// What waits only because something else comes first is due again at once.
-const AT_ONCE: Duration = Duration::from_millis(1);
-
 /// What is known of a request, whatever it means for its rows.
 #[derive(Debug, Clone)]
 pub(super) struct Evidence {
@@ -49,7 +46,7 @@ pub(super) fn of(judgement: Judgement, after_refusal: Option<AfterRefusal>, evid
                     .to_owned(),
             ),
         ),
-        (Met::TokenRefused, _) => (again(), judgement.detail),
+        (Met::TokenRefused, _) => (Outcome::excused(), judgement.detail),
     };
     Report {
         outcome,
@@ -65,19 +62,19 @@ pub(super) fn of(judgement: Judgement, after_refusal: Option<AfterRefusal>, evid
 pub(super) fn left_out(why: &LeftOut) -> Report {
     let alone = Outcome::Refused(Refusal::Alone);
     match why {
-        LeftOut::NotRenderable(bad) => unsent(
+        LeftOut::NotRenderable(bad) => Report::unanswered(
             Outcome::Refused(Refusal::NotRenderable),
             format!("not sent: {bad}"),
         ),
-        LeftOut::Unspeakable => unsent(
+        LeftOut::Unspeakable => Report::unanswered(
             Outcome::Refused(Refusal::NotRenderable),
             "not sent: no URL can name a record whose external id is a dot or two".to_owned(),
         ),
-        LeftOut::SameRecord => unsent(
+        LeftOut::SameRecord => Report::unanswered(
             alone,
             "not sent: another row of the request is about the same record; it comes next".to_owned(),
         ),
-        LeftOut::Delete => unsent(
+        LeftOut::Delete => Report::unanswered(
             alone,
             "not sent: the request was about other records, and a delete goes alone; it comes next"
                 .to_owned(),
@@ -88,9 +85,9 @@ pub(super) fn left_out(why: &LeftOut) -> Report {
 /// The report of every row for which there is no session.
 pub(super) fn without_session(trouble: &Trouble) -> Report {
     match trouble {
-        Trouble::Refused(why) => unsent(Outcome::Refused(Refusal::Gone), why.clone()),
-        Trouble::Throttled(why) => unsent(wait(None), why.clone()),
-        Trouble::Unreachable(why) => unsent(Outcome::Unreachable, why.clone()),
+        Trouble::Refused(why) => Report::unanswered(Outcome::Refused(Refusal::Gone), why.clone()),
+        Trouble::Throttled(why) => Report::unanswered(wait(None), why.clone()),
+        Trouble::Unreachable(why) => Report::unanswered(Outcome::Unreachable, why.clone()),
     }
 }
 
@@ -99,48 +96,29 @@ pub(super) fn resting(left: Duration) -> Report {
     let detail =
         "not sent: the org has no more API calls left today than daily_limit_reserve leaves to others"
             .to_owned();
-    unsent(wait(Some(left)), detail)
+    Report::unanswered(wait(Some(left)), detail)
 }
 
 /// The report of every row for which no time was left.
 pub(super) fn too_late() -> Report {
-    unsent(
-        again(),
+    Report::unanswered(
+        Outcome::excused(),
         "not sent: logging in took all the time that a request has".to_owned(),
     )
 }
 
 /// The report of every row whose request cannot be made.
 pub(super) fn unmakeable() -> Report {
-    unsent(
+    Report::unanswered(
         Outcome::Refused(Refusal::Gone),
         "not sent: duplicate_rule or call_options cannot be written into a header".to_owned(),
     )
-}
-
-/// An attempt that says nothing of the row: it does not count, and the row is due again at once.
-fn again() -> Outcome {
-    Outcome::Throttled {
-        scope: Scope::Row,
-        retry_after: Some(AT_ONCE),
-    }
 }
 
 fn wait(retry_after: Option<Duration>) -> Outcome {
     Outcome::Throttled {
         scope: Scope::Destination,
         retry_after,
-    }
-}
-
-fn unsent(outcome: Outcome, detail: String) -> Report {
-    Report {
-        outcome,
-        http_status: None,
-        detail: Some(detail),
-        excerpt: None,
-        body_digest: None,
-        duration: Duration::ZERO,
     }
 }
 

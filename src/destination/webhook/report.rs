@@ -15,8 +15,8 @@ pub(super) fn of(exchange: Exchange, now: Timestamp) -> Report {
     let Exchange { result, duration } = exchange;
     let report = match result {
         Ok(answer) => answered(answer, now),
-        Err(Failure::Unreachable(why)) => unanswered(Outcome::Unreachable, why),
-        Err(Failure::Unknown(why)) => unanswered(Outcome::Unknown, why),
+        Err(Failure::Unreachable(why)) => Report::unanswered(Outcome::Unreachable, why),
+        Err(Failure::Unknown(why)) => Report::unanswered(Outcome::Unknown, why),
     };
     Report { duration, ..report }
 }
@@ -47,18 +47,7 @@ fn answered(answer: Answer, now: Timestamp) -> Report {
     }
 }
 
-fn unanswered(outcome: Outcome, why: String) -> Report {
-    Report {
-        outcome,
-        http_status: None,
-        detail: Some(why),
-        excerpt: None,
-        body_digest: None,
-        duration: Duration::ZERO,
-    }
-}
-
 /// A row of which no request can be made is refused before anything is sent; it can only be refused again.
 pub(super) fn not_sent(why: &NotSendable) -> Report {
-    unanswered(Outcome::Refused(Refusal::Final), format!("not sent: {why}"))
+    Report::unanswered(Outcome::Refused(Refusal::Final), format!("not sent: {why}"))
 }
