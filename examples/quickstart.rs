@@ -47,6 +47,7 @@ async fn main() -> anyhow::Result<()> {
     match admission {
         Admission::Admitted { id } => println!("committed, and owed to the world as outbox row {id}"),
         Admission::Unchanged => println!("committed; the world knows already"),
+        Admission::Stale => println!("committed; the world knows something newer"),
     }
     println!("next: aftercommit status --database {url}");
     Ok(())

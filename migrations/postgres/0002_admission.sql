@@ -158,6 +158,24 @@ begin
 end
 $$;
 
+-- How many of these rows, of which no two of a state topic share a key, the ledger does not take because it knows newer
+-- versions of another content. Asked right after their insert, within its transaction, it is what the trigger decided. So
+-- it is volatile: it sees what others committed while that insert waited for them. A plan that was made for few rows must
+-- serve a large ledger, hence no joins but by key.
+create function aftercommit.count_stale(topics text[], row_keys text[], row_versions bigint[], ops text[], payloads text[])
+returns bigint
+language sql volatile security definer set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+    select count(*)
+    from unnest(topics, row_keys, row_versions, ops, payloads) as given (topic, row_key, row_version, op, payload)
+    join aftercommit.ledger as known on known.topic = given.topic and known.identity = given.row_key
+    where given.op in ('upsert', 'delete')
+        and given.row_version < known.row_version
+        and (known.fingerprint, known.op) is distinct from (
+            aftercommit.fingerprint_of(case given.op when 'delete' then 'null' else given.payload end::json), given.op)
+$$;
+
 -- The wake-up, without a price. A relay that sleeps holds this advisory lock alone; who makes rows owed tries to share it
 -- until its transaction ends. If it can, every relay is awake and nothing is said: the relay cannot fall asleep again
 -- before that transaction has ended, and looks once more when it has. If it cannot, a relay sleeps and is notified.

@@ -12,6 +12,7 @@ use super::error::{BadLine, CaptureError};
 use super::mapping::Mapping;
 use super::quotes::{NeverClosed, Quotes};
 use super::{Captured, Rows};
+use crate::core::row::NewRow;
 
 /// How CSV is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,12 +77,7 @@ impl Csv {
 
     fn row(&self, record: &StringRecord) -> Result<Captured, CaptureError> {
         let line = record.position().map_or(0, csv::Position::line);
-        let values = self
-            .columns
-            .iter()
-            .map(|&column| record.get(column).unwrap_or_default().to_owned())
-            .collect();
-        match self.mapping.row(values, self.payload(record)) {
+        match self.mapped(record) {
             Ok(row) => Ok(Captured { line, row }),
             Err(problem) => Err(BadLine {
                 input: Arc::clone(&self.input),
@@ -90,6 +86,15 @@ impl Csv {
             }
             .into()),
         }
+    }
+
+    fn mapped(&self, record: &StringRecord) -> Result<NewRow, String> {
+        let value = |(field, &column): (&str, &usize)| match record.get(column).unwrap_or_default() {
+            value if self.null.as_deref() == Some(value) => Err(format!("the field `{field}` is null")),
+            value => Ok(value.to_owned()),
+        };
+        let values: Result<_, _> = self.mapping.fields().zip(&self.columns).map(value).collect();
+        self.mapping.row(values?, self.payload(record))
     }
 
     fn payload(&self, record: &StringRecord) -> String {
@@ -215,7 +220,7 @@ mod tests {
         );
         assert_eq!(
             (rows[0].row.row_key.as_str(), rows[0].row.row_version),
-            ("007/x%2Fy", Some(7))
+            ("007/x~1y", Some(7))
         );
         assert_eq!(rows[1].row.payload, r#"{"name":"","v":"8","id":"1e3","line":""}"#);
         assert_eq!((rows[0].line, rows[1].line), (2, 4));
@@ -229,6 +234,14 @@ mod tests {
             r#"{"id":"1","line":"2","v":"3","name":null}"#
         );
         assert_eq!(rows[1].row.payload, r#"{"id":"1","line":"3","v":"3","name":"x"}"#);
+    }
+
+    #[test]
+    fn a_null_is_no_key() {
+        let error = read("id,line,v\n1,2,3\n1,,3\n", Some(""))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(error, "orders.csv:3: the field `line` is null");
     }
 
     #[test]

@@ -104,9 +104,8 @@ async fn write(
                 let enqueued = Outbox::enqueue_all(&mut *transaction, &batch.rows)
                     .await
                     .map_err(|error| batch.at(input, error))?;
-                total.admitted += enqueued.admitted;
-                total.unchanged += enqueued.unchanged;
-                written(total.admitted + total.unchanged);
+                total += enqueued;
+                written(total.total());
             }
             Some(Handed::End) => return Ok(total),
             Some(Handed::Problem(problem)) => {

@@ -1,5 +1,6 @@
 //! `aftercommit enqueue`: rows from NDJSON or CSV into the outbox, in one transaction.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::capture::{self, Csv, CsvOptions, Mapping, Ndjson, Rows};
 use crate::config::Config;
 use crate::core::row::{Op, TopicKind};
 use crate::relay::assemble;
-use crate::store::Database;
+use crate::store::{Database, Enqueued};
 
 /// How long the transaction may wait for more input before the server ends it.
 const IDLE_INPUT: Duration = Duration::from_hours(1);
@@ -38,7 +39,7 @@ pub(super) struct Enqueue {
     #[arg(long, requires = "topic")]
     op: Option<Op>,
 
-    /// The field that is the row key; several fields, separated by commas, are joined by `/`
+    /// The field that is the row key; several fields, separated by commas, are joined by `/`, escaped as in a JSON Pointer
     #[arg(long, requires = "topic", value_name = "FIELD", value_delimiter = ',')]
     key: Vec<String>,
 
@@ -74,7 +75,38 @@ enum InputFormat {
 struct Summary {
     admitted: u64,
     unchanged: u64,
+    stale: u64,
+    refused: u64,
     total: u64,
+}
+
+impl Summary {
+    fn of(enqueued: Enqueued) -> Self {
+        Self {
+            admitted: enqueued.admitted,
+            unchanged: enqueued.unchanged,
+            stale: enqueued.stale,
+            refused: 0,
+            total: enqueued.total(),
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            admitted,
+            unchanged,
+            stale,
+            refused,
+            total,
+        } = self;
+        let rows = counted(*total, "row", "rows");
+        write!(
+            f,
+            "{rows}: {admitted} admitted, {unchanged} unchanged, {stale} stale, {refused} refused"
+        )
+    }
 }
 
 pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Exit> {
@@ -96,20 +128,8 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
     database.close().await;
 
     let enqueued = enqueued?;
-    let summary = Summary {
-        admitted: enqueued.admitted,
-        unchanged: enqueued.unchanged,
-        total: enqueued.admitted + enqueued.unchanged,
-    };
-    verb.output.open().print(&summary, |summary| {
-        let Summary {
-            admitted,
-            unchanged,
-            total,
-        } = *summary;
-        let rows = counted(total, "row", "rows");
-        format!("{rows}: {admitted} admitted, {unchanged} unchanged or older than what is known")
-    })?;
+    let summary = Summary::of(enqueued);
+    verb.output.open().print(&summary, Summary::to_string)?;
     Ok(Exit::Done)
 }
 

@@ -16,6 +16,7 @@ pub mod policy;
 pub mod queue;
 pub mod retry_after;
 pub mod row;
+pub mod row_key;
 pub mod signature;
 pub mod target;
 pub mod time;

@@ -3,13 +3,15 @@
 //! What becomes of a row is decided by the triggers, as for a plain `insert` from any other language. Nothing here
 //! commits: that is the caller's to do, together with what the rows tell of.
 
+use std::ops::AddAssign;
+
 use sqlx::postgres::{PgConnection, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::StoreError;
 use super::database::postgres::{self, Prepared};
 use super::database::{Args, Batch, Row, Statement, Transaction, only, sql, sqlite};
-use crate::core::row::NewRow;
+use crate::core::row::{NewRow, TopicKind};
 
 /// Rows that travel in one statement at most.
 const CHUNK_ROWS: usize = 1_000;
@@ -48,8 +50,10 @@ pub enum Admission {
         /// The outbox id.
         id: i64,
     },
-    /// The ledger knows it already, or a newer version of it: nothing will be sent.
+    /// The ledger knows its content already: nothing will be sent.
     Unchanged,
+    /// The ledger knows a newer version of it, with another content: nothing will be sent.
+    Stale,
 }
 
 /// What became of many rows.
@@ -57,8 +61,10 @@ pub enum Admission {
 pub struct Enqueued {
     /// Rows that will be delivered once the transaction commits.
     pub admitted: u64,
-    /// Rows that the ledger knew already, or newer versions of them.
+    /// Rows whose content the ledger knew already.
     pub unchanged: u64,
+    /// Rows that were older than what the ledger knew, and of another content.
+    pub stale: u64,
 }
 
 /// A connection to either database; a transaction of sqlx, or a connection, turns into one.
@@ -89,10 +95,11 @@ impl Outbox {
             .text(row.op.as_str())
             .text(&row.payload)
             .opt_text(row.headers.as_deref());
-        let rows = connection.into().rows(sql!("enqueue"), args).await?;
-        Ok(match rows.first() {
-            Some(row) => Admission::Admitted { id: row.int("id")? },
-            None => Admission::Unchanged,
+        let answer = only(connection.into().rows(sql!("enqueue"), args).await?)?;
+        Ok(match (answer.opt_int("id")?, answer.int::<u64>("stale")?) {
+            (Some(id), _) => Admission::Admitted { id },
+            (None, 0) => Admission::Unchanged,
+            (None, _) => Admission::Stale,
         })
     }
 
@@ -104,19 +111,41 @@ impl Outbox {
         rows: &[NewRow],
     ) -> Result<Enqueued, StoreError> {
         let mut connection = connection.into();
-        let mut sorted: Vec<&NewRow> = rows.iter().collect();
-        sorted.sort_by_key(|row| (&row.topic, &row.row_key));
         let mut enqueued = Enqueued::default();
-        let mut rest = sorted.as_slice();
-        while !rest.is_empty() {
-            let (chunk, after) = rest.split_at(chunk_length(rest));
-            let args = Args::new().batch(batch(chunk));
-            let admitted: u64 = only(connection.rows(sql!("enqueue_all"), args).await?)?.int("admitted")?;
-            enqueued.admitted += admitted;
-            enqueued.unchanged += (chunk.len() as u64).saturating_sub(admitted);
-            rest = after;
+        for round in rounds(rows) {
+            let mut rest = round.as_slice();
+            while !rest.is_empty() {
+                let (chunk, after) = rest.split_at(chunk_length(rest));
+                let args = Args::new().batch(batch(chunk));
+                let answer = only(connection.rows(sql!("enqueue_all"), args).await?)?;
+                enqueued += Enqueued::of(chunk.len() as u64, answer.int("admitted")?, answer.int("stale")?);
+                rest = after;
+            }
         }
         Ok(enqueued)
+    }
+}
+
+impl Enqueued {
+    /// How many rows there were.
+    pub fn total(&self) -> u64 {
+        self.admitted + self.unchanged + self.stale
+    }
+
+    fn of(rows: u64, admitted: u64, stale: u64) -> Self {
+        Self {
+            admitted,
+            unchanged: rows.saturating_sub(admitted + stale),
+            stale,
+        }
+    }
+}
+
+impl AddAssign for Enqueued {
+    fn add_assign(&mut self, other: Self) {
+        self.admitted += other.admitted;
+        self.unchanged += other.unchanged;
+        self.stale += other.stale;
     }
 }
 
@@ -158,6 +187,32 @@ impl<'c> From<&'c mut Transaction> for OutboxConnection<'c> {
     fn from(transaction: &'c mut Transaction) -> Self {
         Self(Kind::Own(transaction))
     }
+}
+
+/// The rows in the order in which they are written: sorted, and of a state's key one row a round.
+///
+/// Whether a row is stale is told by what the ledger knows once its statement has run, so that no later row of its key may
+/// be in it. What a round locks, the rounds before it have locked already, but for the first.
+fn rounds(rows: &[NewRow]) -> Vec<Vec<&NewRow>> {
+    let mut sorted: Vec<&NewRow> = rows.iter().collect();
+    sorted.sort_by_key(|row| (&row.topic, &row.row_key));
+    let mut rounds: Vec<Vec<&NewRow>> = vec![];
+    let same_key =
+        |one: &&NewRow, other: &&NewRow| (&one.topic, &one.row_key) == (&other.topic, &other.row_key);
+    for of_one_key in sorted.chunk_by(same_key) {
+        for (number, row) in of_one_key.iter().enumerate() {
+            let round = match row.op.kind() {
+                TopicKind::State => number,
+                // Each is a fact of its own, and none is ever stale.
+                TopicKind::Event => 0,
+            };
+            if rounds.len() <= round {
+                rounds.resize_with(round + 1, Vec::new);
+            }
+            rounds[round].push(row);
+        }
+    }
+    rounds
 }
 
 /// How many of the rows go into the next statement: at least one.

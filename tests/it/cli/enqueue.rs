@@ -17,13 +17,13 @@ on_both! {
             "--json", "orders.ndjson",
         ];
         let first = project.run(&arguments).await.json();
-        assert_eq!(first, serde_json::json!({"admitted": 2, "unchanged": 0, "total": 2}));
+        assert_eq!(first, serde_json::json!({"admitted": 2, "unchanged": 0, "stale": 0, "refused": 0, "total": 2}));
         let kept = world.text("select payload from aftercommit.outbox where row_key = '12345678901234567890'").await;
         assert_eq!(kept.as_deref(), Some(payload));
         let version = world.number("select row_version from aftercommit.outbox where row_key like '123%'").await;
         assert_eq!(version, 1_795_975_537_000_000);
         let again = project.run(&arguments).await.json();
-        assert_eq!(again, serde_json::json!({"admitted": 0, "unchanged": 2, "total": 2}));
+        assert_eq!(again, serde_json::json!({"admitted": 0, "unchanged": 2, "stale": 0, "refused": 0, "total": 2}));
     }
 
     async fn a_bad_line_is_named_and_nothing_is_committed_however_much_went_before(backend: Backend) {

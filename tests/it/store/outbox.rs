@@ -1,6 +1,6 @@
 //! The way in from Rust.
 
-use aftercommit::core::row::Op;
+use aftercommit::core::row::{NewRow, Op};
 use aftercommit::store::{Admission, Enqueued, StoreError};
 
 use super::world::{Backend, End, FetchedIds as _, World, event, on_both, upsert};
@@ -41,12 +41,28 @@ on_both! {
         let mut rows: Vec<_> = (0..2_500).map(|number| upsert(&format!("{:04}", number % 1_250), number, &number.to_string())).collect();
         rows.push(upsert("0000", 1, "\"stale\""));
         let counted = world.commit_rows(&rows).await;
-        assert_eq!(counted, Enqueued { admitted: 2_500, unchanged: 1 });
+        assert_eq!(counted, Enqueued { admitted: 2_500, unchanged: 0, stale: 1 });
         let inverted = "select count(*) from aftercommit.outbox as one
             join aftercommit.outbox as other on other.topic = one.topic and other.row_key = one.row_key
             where one.row_version < other.row_version and one.id > other.id";
         assert_eq!(world.number(inverted).await, 0);
-        assert_eq!(world.commit_rows(&rows).await, Enqueued { admitted: 0, unchanged: 2_501 });
+        let again = world.commit_rows(&rows).await;
+        assert_eq!(again, Enqueued { admitted: 0, unchanged: 1_250, stale: 1_251 }, "only the newest of each is known");
+    }
+
+    async fn of_a_row_that_comes_twice_each_is_judged_by_what_was_known_just_before_it(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let (one, two) = (upsert("7", 1, "\"A\""), upsert("7", 2, "\"B\""));
+        world.commit_rows(std::slice::from_ref(&one)).await;
+        // Afterwards the ledger knows B: measured by that, the first would seem stale.
+        let counted = world.commit_rows(&[one.clone(), two.clone(), two.clone(), one.clone()]).await;
+        assert_eq!(counted, Enqueued { admitted: 1, unchanged: 2, stale: 1 });
+        assert_eq!(world.enqueue(&one, End::Commit).await.unwrap(), Admission::Stale);
+        assert_eq!(world.enqueue(&two, End::Commit).await.unwrap(), Admission::Unchanged);
+        let same_but_older = upsert("7", 0, "\"B\"");
+        assert_eq!(world.commit_rows(&[same_but_older]).await, Enqueued { admitted: 0, unchanged: 1, stale: 0 });
+        let gone = NewRow { op: Op::Delete, payload: "null".to_owned(), ..upsert("7", 1, "null") };
+        assert_eq!(world.commit_rows(&[gone]).await, Enqueued { admitted: 0, unchanged: 0, stale: 1 });
     }
 
     async fn large_rows_go_in_several_statements(backend: Backend) {
@@ -58,7 +74,7 @@ on_both! {
                 row
             })
             .collect();
-        assert_eq!(world.commit_rows(&rows).await, Enqueued { admitted: 12, unchanged: 0 });
+        assert_eq!(world.commit_rows(&rows).await, Enqueued { admitted: 12, unchanged: 0, stale: 0 });
         assert_eq!(world.owed().await.ids().len(), 12);
     }
 

@@ -6,4 +6,8 @@ with added as (
         as given (topic, row_key, row_version, op, payload, headers)
     returning id
 )
-select count(*) as admitted from added
+-- The count of what was admitted comes first: only then the ledger is as the triggers left it.
+select
+    admitted,
+    case when admitted < cardinality($1) then aftercommit.count_stale($1, $2, $3, $4, $5) else 0 end as stale
+from (select count(*) as admitted from added) as counted
