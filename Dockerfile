@@ -6,7 +6,7 @@ WORKDIR /build
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \
-    cargo build --release --locked && cp target/release/aftercommit /usr/local/bin/
+    cargo build --release --locked --features parquet && cp target/release/aftercommit /usr/local/bin/
 
 FROM debian:bookworm-slim
 RUN apt-get update \

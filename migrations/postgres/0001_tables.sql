@@ -257,3 +257,25 @@ create table aftercommit.audit (
     reason text,
     detail text
 );
+
+-- How far inputs have been enqueued that are committed in batches: a run that did not come to its end goes on from there.
+create table aftercommit.checkpoint (
+    name text collate "C" primary key,
+    rows_read bigint not null,
+    line bigint not null,
+    -- Of all rows that were read: another input under the same name begins anew.
+    digest bytea not null,
+    kept_at timestamptz not null default now()
+);
+
+-- Requests that enqueued rows over HTTP, by their Idempotency-Key, and what was answered. Forgotten after seven days.
+create table aftercommit.outbox_request (
+    key text primary key,
+    digest bytea not null,
+    -- Null until the transaction that claimed the key is about to commit.
+    admitted bigint,
+    unchanged bigint,
+    stale bigint,
+    came_at timestamptz not null default now()
+);
+create index outbox_request_came on aftercommit.outbox_request (came_at);

@@ -245,3 +245,25 @@ create table audit (
     reason text,
     detail text
 );
+
+-- How far inputs have been enqueued that are committed in batches: a run that did not come to its end goes on from there.
+create table checkpoint (
+    name text primary key,
+    rows_read integer not null,
+    line integer not null,
+    -- Of all rows that were read: another input under the same name begins anew.
+    digest blob not null,
+    kept_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000)
+) without rowid;
+
+-- Requests that enqueued rows over HTTP, by their Idempotency-Key, and what was answered. Forgotten after seven days.
+create table outbox_request (
+    key text primary key,
+    digest blob not null,
+    -- Null until the transaction that claimed the key is about to commit.
+    admitted integer,
+    unchanged integer,
+    stale integer,
+    came_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000)
+) without rowid;
+create index outbox_request_came on outbox_request (came_at);

@@ -59,11 +59,7 @@ impl Csv {
             .headers()
             .map_err(|error| read_error(&input, error))?
             .clone();
-        let bad_header = |problem| BadLine {
-            input: Arc::clone(&input),
-            line: 1,
-            problem,
-        };
+        let bad_header = |problem| CaptureError::Broken(BadLine::new(&input, 1, problem));
         let columns = columns(&header, &mapping).map_err(bad_header)?;
         Ok(Box::new(Self {
             input,
@@ -79,12 +75,11 @@ impl Csv {
         let line = record.position().map_or(0, csv::Position::line);
         match self.mapped(record) {
             Ok(row) => Ok(Captured { line, row }),
-            Err(problem) => Err(BadLine {
-                input: Arc::clone(&self.input),
-                line,
-                problem,
+            Err(problem) => {
+                let text = serde_json::to_string(&record.iter().collect::<Vec<_>>()).ok();
+                let bad = BadLine::new(&self.input, line, problem);
+                Err(BadLine { text, ..bad }.into())
             }
-            .into()),
         }
     }
 
@@ -151,7 +146,6 @@ fn json(text: &str) -> String {
 }
 
 fn read_error(input: &Arc<str>, error: csv::Error) -> CaptureError {
-    let input = Arc::clone(input);
     let line = error.position().map_or(1, csv::Position::line);
     let problem = match error.into_kind() {
         ErrorKind::Io(source) => return io_error(input, source),
@@ -163,21 +157,19 @@ fn read_error(input: &Arc<str>, error: csv::Error) -> CaptureError {
         ErrorKind::Utf8 { err, .. } => format!("not UTF-8: {err}"),
         other => format!("not CSV: {}", csv_text(other)),
     };
-    BadLine { input, line, problem }.into()
+    BadLine::new(input, line, problem).into()
 }
 
-fn io_error(input: Arc<str>, source: io::Error) -> CaptureError {
+fn io_error(input: &Arc<str>, source: io::Error) -> CaptureError {
     let never_closed = source
         .get_ref()
         .and_then(|error| error.downcast_ref::<NeverClosed>());
     match never_closed {
-        Some(never_closed) => BadLine {
-            input,
-            line: never_closed.line,
-            problem: never_closed.to_string(),
-        }
-        .into(),
-        None => CaptureError::Read { input, source },
+        Some(open) => CaptureError::Broken(BadLine::new(input, open.line, open.to_string())),
+        None => CaptureError::Read {
+            input: Arc::clone(input),
+            source,
+        },
     }
 }
 

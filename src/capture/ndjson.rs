@@ -6,8 +6,8 @@ use std::fmt;
 use std::io::{BufRead, Read as _};
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
 use super::error::{BadLine, CaptureError};
@@ -41,8 +41,10 @@ impl Ndjson {
     }
 
     fn bad(&self, problem: String) -> CaptureError {
-        let (input, line) = (Arc::clone(&self.input), self.line);
-        BadLine { input, line, problem }.into()
+        let text = String::from_utf8_lossy(self.text.trim_ascii());
+        let bad = BadLine::new(&self.input, self.line, problem);
+        let text = Some(text.into_owned());
+        BadLine { text, ..bad }.into()
     }
 
     /// Reads the next line; false at the end.
@@ -56,19 +58,25 @@ impl Ndjson {
             source,
         })?;
         if self.text.len() as u64 > MAX_LINE_BYTES {
-            return Err(self.bad(format!("longer than {MAX_LINE_BYTES} bytes; is it NDJSON?")));
+            let problem = format!("longer than {MAX_LINE_BYTES} bytes; is it NDJSON?");
+            return Err(CaptureError::Broken(BadLine::new(
+                &self.input,
+                self.line,
+                problem,
+            )));
         }
         Ok((read > 0).then_some(()))
     }
+}
 
-    fn row(&self) -> Result<NewRow, String> {
-        let text = str::from_utf8(&self.text).map_err(|error| format!("not UTF-8: {error}"))?;
-        // Blanks around a value are no part of it.
-        let text = text.trim_ascii();
-        match &self.mapping {
-            Some(mapping) => plain_row(text, mapping),
-            None => whole_row(text),
-        }
+/// The row that a text says, by a mapping or as a whole row.
+pub(super) fn row_of(text: &[u8], mapping: Option<&Mapping>) -> Result<NewRow, String> {
+    let text = str::from_utf8(text).map_err(|error| format!("not UTF-8: {error}"))?;
+    // Blanks around a value are no part of it.
+    let text = text.trim_ascii();
+    match mapping {
+        Some(mapping) => plain_row(text, mapping),
+        None => whole_row(text),
     }
 }
 
@@ -82,7 +90,7 @@ impl Iterator for Ndjson {
                 Ok(Some(())) if self.text.trim_ascii().is_empty() => {}
                 Ok(Some(())) => {
                     let line = self.line;
-                    let row = self.row().map(|row| Captured { line, row });
+                    let row = row_of(&self.text, self.mapping.as_ref()).map(|row| Captured { line, row });
                     return Some(row.map_err(|problem| self.bad(problem)));
                 }
                 Err(error) => return Some(Err(error)),
@@ -191,7 +199,7 @@ impl<'de> Visitor<'de> for Picker<'_> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
-            let value: &RawValue = map.next_value().map_err(de::Error::custom)?;
+            let value: &RawValue = map.next_value()?;
             for (wanted, place) in self.wanted.iter().zip(&mut found) {
                 if *wanted == key {
                     *place = Some(value);

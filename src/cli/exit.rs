@@ -80,7 +80,8 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(error) = cause.downcast_ref() {
         return Some(match error {
             CaptureError::Store(error) => exit_of_store(error),
-            CaptureError::Line(_) | CaptureError::Read { .. } => Exit::BadInput,
+            CaptureError::Line(_) | CaptureError::Broken(_) | CaptureError::Read { .. } => Exit::BadInput,
+            CaptureError::SetAside(_) => Exit::Failed,
         });
     }
     if cause.is::<ConfigFaults>() || cause.is::<AssembleError>() {

@@ -5,6 +5,7 @@
 
 pub mod admin;
 mod apply;
+mod checkpoint;
 pub mod database;
 pub mod error;
 mod failing;
@@ -27,6 +28,7 @@ mod usage;
 
 use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
+pub use checkpoint::Checkpoint;
 pub use database::{Commits, Database, DatabaseOptions, MissingFile, Pooler};
 pub use error::StoreError;
 pub use migrate::SCHEMA_VERSION;

@@ -10,8 +10,8 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::StoreError;
 use super::database::postgres::{self, Prepared};
-use super::database::{Args, Batch, Row, Statement, Transaction, only, sql, sqlite};
-use crate::core::row::{NewRow, TopicKind};
+use super::database::{Args, Batch, Database, Row, Statement, Transaction, only, sql, sqlite};
+use crate::core::row::{NewRow, TopicKind, UnknownWord};
 
 /// Rows that travel in one statement at most.
 const CHUNK_ROWS: usize = 1_000;
@@ -123,6 +123,21 @@ impl Outbox {
             }
         }
         Ok(enqueued)
+    }
+}
+
+impl Database {
+    /// The kind of a topic that is known, by `apply` or by its first row.
+    pub async fn topic_kind(&self, topic: &str) -> Result<Option<TopicKind>, StoreError> {
+        let rows = self
+            .read(sql!(shared "topic_kind"), Args::new().text(topic))
+            .await?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let kind = row.text("kind")?.parse();
+        kind.map(Some)
+            .map_err(|error: UnknownWord| StoreError::Unexpected(error.to_string()))
     }
 }
 

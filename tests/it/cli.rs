@@ -7,6 +7,8 @@ mod demo;
 mod desk;
 mod enqueue;
 mod key;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pooled;
 mod preview;
 mod setup;

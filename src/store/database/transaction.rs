@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::Sqlite;
 use tokio_util::task::TaskTracker;
 
-use super::{Args, Engine, Held, Row, Statement, sqlite};
+use super::{Args, Engine, Held, Row, Statement, sql, sqlite};
 use crate::store::error::StoreError;
 
 /// What a closure given to [`super::Database::write`] returns.
@@ -62,6 +62,27 @@ impl Transaction {
             Self::Postgres(connection) => connection.execute(statement, &args).await,
             Self::Sqlite(transaction) => sqlite::execute(transaction, statement, &args).await,
         }
+    }
+
+    /// From here on a refusal can be undone alone.
+    pub(crate) async fn savepoint(&mut self) -> Result<(), StoreError> {
+        self.execute(sql!(shared "savepoint"), Args::new())
+            .await
+            .map(drop)
+    }
+
+    /// What was written since the savepoint stays.
+    pub(crate) async fn release_savepoint(&mut self) -> Result<(), StoreError> {
+        self.execute(sql!(shared "release_savepoint"), Args::new())
+            .await
+            .map(drop)
+    }
+
+    /// Undoes what was written since the savepoint.
+    pub(crate) async fn rollback_to_savepoint(&mut self) -> Result<(), StoreError> {
+        self.execute(sql!(shared "rollback_to_savepoint"), Args::new())
+            .await
+            .map(drop)
     }
 
     pub(super) async fn commit(self) -> Result<(), StoreError> {

@@ -1,0 +1,1 @@
+select rows_read, line, digest from aftercommit.checkpoint where name = $1

@@ -1,0 +1,1 @@
+select kind from aftercommit.topic where name = $1
