@@ -1,5 +1,7 @@
 //! Errors as problem documents (RFC 9457): what went wrong, and the way out, for people and for machines.
 
+mod rows;
+
 use std::time::Duration;
 
 use axum::Json;
@@ -22,6 +24,9 @@ pub(super) struct Problem {
     /// What would have been understood, where that is a list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     known: Vec<String>,
+    /// What of the body is to blame, where that is one row: a further field, `line` or `index`.
+    #[serde(flatten)]
+    row: Option<rows::Place>,
 }
 
 impl Problem {
@@ -32,6 +37,7 @@ impl Problem {
             status,
             detail: detail.into(),
             known: vec![],
+            row: None,
         }
     }
 
@@ -147,6 +153,10 @@ impl Problem {
                 detail,
             );
         }
+        Self::incomplete_body()
+    }
+
+    pub(super) fn incomplete_body() -> Self {
         let detail = "the body could not be read to its end";
         Self::new(
             StatusCode::BAD_REQUEST,

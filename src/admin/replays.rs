@@ -45,7 +45,7 @@ pub(super) async fn create(
         return Ok(Json(state.store.dry_run(&request).await?).into_response());
     }
     let act = act(remote, &reason)?;
-    let key = request_key(&headers)?;
+    let key = RequestKey::of(&headers)?;
     match state.store.create_replay(&request, key.as_ref(), &act).await? {
         Created::New(replay) | Created::Existing(replay) => {
             let location = [(header::LOCATION, format!("/v1/replays/{}", replay.id))];
@@ -95,14 +95,4 @@ impl Wanted {
             },
         })
     }
-}
-
-fn request_key(headers: &HeaderMap) -> Result<Option<RequestKey>, Problem> {
-    let Some(value) = headers.get("idempotency-key") else {
-        return Ok(None);
-    };
-    let text = value
-        .to_str()
-        .map_err(|_| Problem::bad_header("Idempotency-Key", "it may hold visible ASCII characters only"))?;
-    Ok(Some(RequestKey::new(text)?))
 }

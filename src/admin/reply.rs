@@ -2,10 +2,12 @@
 
 use axum::Json;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
+use crate::store::admin::RequestKey;
 
 /// What a handler answers.
 pub(super) type Reply<T> = Result<Json<T>, Problem>;
@@ -38,5 +40,18 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let Path(values) = Path::from_request_parts(parts, state).await?;
         Ok(Self(values))
+    }
+}
+
+impl RequestKey {
+    /// The Idempotency-Key that came with a request, if one did.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
+        let Some(value) = headers.get("idempotency-key") else {
+            return Ok(None);
+        };
+        let text = value.to_str().map_err(|_| {
+            Problem::bad_header("Idempotency-Key", "it may hold visible ASCII characters only")
+        })?;
+        Ok(Some(Self::new(text)?))
     }
 }

@@ -12,7 +12,7 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, replays};
+use super::{deliveries, destinations, health, outbox, replays};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let v1 = Router::new()
@@ -26,6 +26,7 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
         .route("/replays", post(replays::create))
         .route("/replays/{id}", get(replays::show))
         .route("/replays/{id}/cancel", post(replays::cancel))
+        .route(outbox::PATH, post(outbox::enqueue))
         .route("/destinations/{name}/pause", post(destinations::pause))
         .route("/destinations/{name}/resume", post(destinations::resume))
         .fallback(not_found)

@@ -32,10 +32,12 @@ pub struct Limits {
     pub connections: usize,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub head_timeout: Duration,
-    /// How long the body of a request may take.
+    /// How long the body of a request may take; of rows each part.
     pub body_timeout: Duration,
-    /// Bytes of a body at most.
+    /// Bytes of a body at most, but for rows: of those [`AdminSettings::max_outbox_body`].
     pub body_bytes: usize,
+    /// Requests that bring rows and are read or written at once; more wait to be read.
+    pub outbox_requests: usize,
     /// How long a connection may last. It ends after the request that is under way then.
     pub connection_age: Duration,
 }
@@ -47,6 +49,7 @@ impl Default for Limits {
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             body_bytes: 1 << 20,
+            outbox_requests: 8,
             connection_age: Duration::from_mins(10),
         }
     }
@@ -81,7 +84,11 @@ impl AdminServer {
         let (settings, receiver) = watch::channel(Arc::new(settings));
         let stop = CancellationToken::new();
         let requests = TaskTracker::new();
-        let router = routes::router(AdminState::new(store, relay, receiver), limits, requests.clone());
+        let router = routes::router(
+            AdminState::new(store, relay, receiver, limits),
+            limits,
+            requests.clone(),
+        );
         let mut task = JoinSet::new();
         task.spawn(accept(listener, router, limits, stop.clone(), requests));
         Self { settings, stop, task }

@@ -8,7 +8,8 @@ use tokio::sync::{Mutex, watch};
 use crate::store::RelayId;
 use crate::store::admin::{Act, AdminError, AdminStore, Selection};
 
-use super::server::Remote;
+use super::outbox::Intake;
+use super::server::{Limits, Remote};
 
 /// What the configuration says, and a reload can change.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub struct AdminSettings {
     pub token: Option<SecretString>,
     /// The names of the destinations.
     pub destinations: Vec<String>,
+    /// Bytes of a body of rows at most.
+    pub max_outbox_body: u64,
 }
 
 /// What every handler shares. Cheap to clone.
@@ -26,6 +29,7 @@ pub(super) struct AdminState {
     pub(super) relay: RelayId,
     /// Whoever asks for readiness holds it: one look at a time, since anybody may ask and a look opens a connection.
     pub(super) looking: Arc<Mutex<()>>,
+    pub(super) intake: Arc<Intake>,
     settings: watch::Receiver<Arc<AdminSettings>>,
 }
 
@@ -34,11 +38,13 @@ impl AdminState {
         store: AdminStore,
         relay: RelayId,
         settings: watch::Receiver<Arc<AdminSettings>>,
+        limits: Limits,
     ) -> Self {
         Self {
             store,
             relay,
             looking: Arc::default(),
+            intake: Arc::new(Intake::new(limits)),
             settings,
         }
     }

@@ -3,6 +3,7 @@
 //! [`Ndjson`] and [`Csv`] turn a stream of bytes into rows, a line at a time, `Parquet` (a feature) a file, and [`enqueue()`] puts
 //! them into the outbox. A payload is never parsed and written again: the bytes of the line are the bytes that are sent.
 
+mod array;
 mod batch;
 mod checkpoint;
 mod csv;
@@ -14,7 +15,9 @@ mod ndjson;
 mod parquet;
 mod quotes;
 mod refusal;
+mod request;
 
+pub use array::Array;
 pub use checkpoint::Prefix;
 pub use csv::{Csv, CsvOptions};
 pub use enqueue::{Batches, Enqueue, Outcome, enqueue};
@@ -23,6 +26,7 @@ pub use mapping::Mapping;
 pub use ndjson::Ndjson;
 #[cfg(feature = "parquet")]
 pub use parquet::Parquet;
+pub use request::{Requested, enqueue_request};
 
 use crate::core::row::NewRow;
 

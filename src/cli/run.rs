@@ -164,6 +164,7 @@ pub(super) fn admin_settings(config: &Config) -> AdminSettings {
     AdminSettings {
         token: config.admin.token.clone(),
         destinations: config.destinations.keys().cloned().collect(),
+        max_outbox_body: config.admin.max_outbox_body.into(),
     }
 }
 

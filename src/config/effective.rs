@@ -72,14 +72,17 @@ impl DatabaseConfig {
 
 impl AdminConfig {
     fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { listen, token } = self;
+        let Self {
+            listen,
+            token,
+            max_outbox_body,
+        } = self;
         let listen = listen.map_or_else(|| "off".to_owned(), |address| address.to_string());
         writeln!(f, "\n[admin]\nlisten = {}", text(listen))?;
         if token.is_some() {
-            writeln!(f, "token = {}", text(SECRET))
-        } else {
-            Ok(())
+            writeln!(f, "token = {}", text(SECRET))?;
         }
+        writeln!(f, "max_outbox_body = {}", bytes(*max_outbox_body))
     }
 }
 

@@ -159,6 +159,8 @@ pub struct AdminConfig {
     pub listen: Option<SocketAddr>,
     /// What `Authorization: Bearer` must carry. Without it only `/livez` and `/readyz` answer.
     pub token: Option<SecretString>,
+    /// Bytes of a body of rows at most, as `POST /v1/outbox` takes it.
+    pub max_outbox_body: u32,
 }
 
 /// `[relay]`

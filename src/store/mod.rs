@@ -19,6 +19,7 @@ mod outbox;
 mod pauses;
 mod record;
 mod rendering;
+pub mod requests;
 mod settings;
 mod sql_store;
 mod timestamp;

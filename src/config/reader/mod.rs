@@ -133,9 +133,11 @@ fn namespace(node: &Node<'_>) -> Read<String> {
 fn admin(section: &mut Section<'_>) -> Read<AdminConfig> {
     let listen = section.setting("listen", listen);
     let token = section.optional("token", token);
+    let max_outbox_body = section.setting("max_outbox_body", size(1..=1 << 30));
     Ok(AdminConfig {
         listen: listen?,
         token: token?,
+        max_outbox_body: max_outbox_body?,
     })
 }
 

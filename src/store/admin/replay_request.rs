@@ -79,7 +79,8 @@ impl RequestKey {
         }
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// The key as it came.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

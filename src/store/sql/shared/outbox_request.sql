@@ -1,0 +1,1 @@
+select digest, admitted, unchanged, stale from aftercommit.outbox_request where key = $1
