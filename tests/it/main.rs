@@ -10,6 +10,7 @@ mod crash;
 mod mock;
 mod postgres;
 mod process;
+mod python;
 mod relay;
 mod sqlite;
 mod states;

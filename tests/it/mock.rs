@@ -1,5 +1,4 @@
 //! Mocks that real clients believe: each is driven by a client that others wrote.
 
 mod hubspot;
-mod python;
 mod salesforce;

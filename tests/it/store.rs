@@ -9,6 +9,7 @@ mod jobs;
 mod leases;
 mod outbox;
 mod plans;
+mod python;
 mod recording;
 mod routes;
 mod shards;

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-use super::python;
 use crate::process::Process;
+use crate::python;
 
 #[tokio::test]
 async fn simple_salesforce_believes_the_mock() {

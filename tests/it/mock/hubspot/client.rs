@@ -3,7 +3,7 @@
 use aftercommit::mock::crm::{Schema, ServerOptions};
 use aftercommit::mock::hubspot::{self, DEFAULT_SCHEMA, HubSpotOptions};
 
-use crate::mock::python;
+use crate::python;
 
 #[tokio::test]
 async fn hubspots_own_client_believes_the_mock() {

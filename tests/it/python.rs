@@ -9,7 +9,7 @@ use tokio::process::Command;
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Runs a script to its end; the test fails with what it said if it did.
-pub(super) async fn run(script: &str, arguments: &[&str], variables: &[(&str, &str)]) {
+pub(crate) async fn run(script: &str, arguments: &[&str], variables: &[(&str, &str)]) {
     let mut python = Command::new(interpreter());
     python
         .arg(in_project("tests/clients").join(script))
