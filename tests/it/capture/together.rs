@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aftercommit::store::sources::Way;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::world::{Backend, World, customers};
@@ -30,12 +31,13 @@ async fn two_captures_of_a_topic_go_one_after_the_other() {
         "begin; insert into customers values (1, 'a', 1, ''); select aftercommit.capture('customers')",
     )
     .await;
-    let waiting = tokio::spawn(async move {
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move {
         run(&mut second, "select aftercommit.capture('customers')").await;
     });
     world.until_somebody_waits().await;
     run(&mut first, "commit").await;
-    timeout(Duration::from_secs(30), waiting).await.unwrap().unwrap();
+    ended(waiting).await;
     assert_eq!(world.news().await, ["upsert 1 a@1"], "once");
 }
 
@@ -53,12 +55,13 @@ async fn without_a_unique_index_a_deleted_and_an_inserted_row_of_a_key_end_as_th
     run(&mut first, "begin; delete from customers").await;
     run(&mut second, "begin; insert into customers values (1, 'a', 1, '')").await;
     run(&mut first, "set constraints all immediate").await;
-    let waiting = tokio::spawn(async move {
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move {
         run(&mut second, "commit").await;
     });
     world.until_somebody_waits().await;
     run(&mut first, "commit").await;
-    timeout(Duration::from_secs(30), waiting).await.unwrap().unwrap();
+    ended(waiting).await;
     assert_eq!(world.news().await, ["delete 1", "upsert 1 a@1"]);
     assert_eq!(world.inner.number(DIFFERENCES).await, 0);
 }
@@ -114,12 +117,13 @@ async fn a_producer_that_comes_between_is_not_overlooked() {
         .run("insert into customers select id, 'c', 1, '' from generate_series(1, 500) as id")
         .await;
     let mut capturing = world.session().await;
-    let waiting = tokio::spawn(async move {
+    let mut waiting = JoinSet::new();
+    waiting.spawn(async move {
         run(&mut capturing, "select aftercommit.capture('customers')").await;
     });
     world.until_somebody_waits().await;
     run(&mut producer, "commit").await;
-    timeout(Duration::from_secs(30), waiting).await.unwrap().unwrap();
+    ended(waiting).await;
     let news = world.news().await;
     assert_eq!(news.len(), 500);
     assert!(news.contains(&"upsert 77 p@9".to_owned()), "the newer one");
@@ -136,7 +140,7 @@ async fn whatever_many_do_at_once_the_ledger_ends_as_the_table() {
                 .await;
         }
         world.attach(customers_without_version()).await.unwrap();
-        let mut writers = tokio::task::JoinSet::new();
+        let mut writers = JoinSet::new();
         for seed in 0..4_u64 {
             let url = world.inner.url.clone();
             writers.spawn(async move {
@@ -203,6 +207,12 @@ fn customers_without_version() -> aftercommit::store::sources::Source {
     source.version = None;
     source.excluded.push("version".to_owned());
     source
+}
+
+/// Waits for who waited, not without end.
+async fn ended(mut waiting: JoinSet<()>) {
+    let ended = timeout(Duration::from_secs(30), waiting.join_next()).await;
+    ended.expect("nobody is in the way any more").unwrap().unwrap();
 }
 
 async fn run(session: &mut PgConnection, sql: &str) {
