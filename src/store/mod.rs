@@ -21,6 +21,7 @@ mod record;
 mod rendering;
 pub mod requests;
 mod settings;
+pub mod sources;
 mod sql_store;
 mod timestamp;
 pub mod types;
