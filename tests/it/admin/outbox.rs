@@ -38,7 +38,7 @@ on_both! {
     async fn the_first_bad_row_is_named_and_nothing_is_committed(backend: Backend) {
         let world = World::new(backend).await;
         let client = Client::of(&world).await;
-        let good: String = (0..2_000).map(|id| format!("{{\"id\": {id}}}\n")).collect();
+        let good = (0..2_000).map(|id| format!("{{\"id\": {id}}}\n")).collect::<Vec<_>>().concat();
         let path = "/v1/outbox?topic=orders&key=id";
         let answer = post(&client, path, NDJSON, &format!("{good}{{\"id\"\n"), "").await;
         assert!(answer.problem(422).starts_with("line 2001: not JSON"), "{answer:?}");
@@ -126,7 +126,7 @@ on_both! {
         let client = Client::of(&world).await;
         let path = "/v1/outbox?topic=orders&key=id";
         let wide = "x".repeat(900_000);
-        let lines: String = (0..4).map(|id| format!("{{\"id\": {id}, \"wide\": \"{wide}\"}}\n")).collect();
+        let lines = (0..4).map(|id| format!("{{\"id\": {id}, \"wide\": \"{wide}\"}}\n")).collect::<Vec<_>>().concat();
         assert_eq!(post(&client, path, NDJSON, &lines, "").await.json()["admitted"], 4);
 
         let told = client.send(&head(path, NDJSON, 5 << 20, "")).await;

@@ -202,7 +202,9 @@ fn project(world: &World, rows: u32) -> Project {
 }
 
 fn lines(ids: impl Iterator<Item = u32>) -> String {
-    ids.map(|id| format!("{{\"id\": {id}}}\n")).collect()
+    ids.map(|id| format!("{{\"id\": {id}}}\n"))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 fn refused(project: &Project) -> Vec<serde_json::Value> {

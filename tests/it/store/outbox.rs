@@ -1,6 +1,7 @@
 //! The way in from Rust.
 
 use aftercommit::core::row::{NewRow, Op};
+use aftercommit::core::row_key::row_key;
 use aftercommit::store::{Admission, Enqueued, StoreError};
 
 use super::world::{Backend, End, FetchedIds as _, World, event, on_both, upsert};
@@ -81,5 +82,17 @@ on_both! {
     async fn no_rows_are_no_statement(backend: Backend) {
         let world = World::migrated(backend).await;
         assert_eq!(world.commit_rows(&[]).await, Enqueued::default());
+    }
+}
+
+#[tokio::test]
+async fn a_row_key_of_several_parts_is_the_same_in_sql() {
+    let world = World::migrated(Backend::Postgres).await;
+    for parts in [&["a/b", "~1", ""][..], &["a/b~1"], &["/", "~"]] {
+        let quoted = parts.join("', '");
+        let in_sql = world
+            .text(&format!("select aftercommit.row_key('{quoted}')"))
+            .await;
+        assert_eq!(in_sql, Some(row_key(parts)));
     }
 }
