@@ -64,7 +64,7 @@ impl Input {
                     return Err(Problem::BadInput(problem.to_owned()).into());
                 };
                 // Which of its bytes have been read says little of how many records are left.
-                Ok((parquet(name, open(path)?, mapping)?, Progress::reading(None)))
+                Ok((parquet(&name, open(path)?, mapping)?, Progress::reading(None)))
             }
             (_, mapping) => {
                 let (reader, progress) = self.read()?;
@@ -94,12 +94,12 @@ fn open(path: &Path) -> Result<File, Problem> {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(name: Arc<str>, file: File, mapping: Mapping) -> anyhow::Result<Rows> {
-    Ok(crate::capture::Parquet::rows(name, file, mapping)?)
+fn parquet(name: &Arc<str>, file: File, mapping: Mapping) -> anyhow::Result<Rows> {
+    Ok(crate::capture::Parquet::rows(Arc::clone(name), file, mapping)?)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(name: Arc<str>, _file: File, _mapping: Mapping) -> anyhow::Result<Rows> {
+fn parquet(name: &Arc<str>, _file: File, _mapping: Mapping) -> anyhow::Result<Rows> {
     let problem = format!(
         "cannot read {name}: this program was built without Parquet, which weighs 8 MB; build it with `cargo install --path . \
          --features parquet`"
