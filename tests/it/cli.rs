@@ -12,3 +12,4 @@ mod parquet;
 mod pooled;
 mod preview;
 mod setup;
+mod sources;
