@@ -32,6 +32,7 @@ mod signals;
 mod status;
 mod table;
 mod times;
+mod verify;
 mod words;
 
 use std::process::ExitCode;
@@ -99,6 +100,10 @@ enum Verb {
                       psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"
     )]
     Enqueue(enqueue::Enqueue),
+
+    /// Run a pipeline of yours again, killed half way, and out of order: does it stay correct?
+    #[command(after_help = verify::AFTER_HELP)]
+    Verify(verify::Verify),
 
     /// Show how destinations and relays stand
     #[command(after_help = "Example:\n  aftercommit status")]
@@ -196,6 +201,7 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Preview(verb) => preview::run(&verb, settings).await,
         Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
+        Verb::Verify(verb) => verify::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,
         Verb::List(verb) => list::run(verb, settings).await,
         Verb::Show(verb) => show::run(&verb, settings).await,

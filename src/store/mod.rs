@@ -21,6 +21,7 @@ mod rendering;
 mod settings;
 mod sql_store;
 mod timestamp;
+pub(crate) mod topic;
 pub mod types;
 mod unrouted;
 mod usage;
