@@ -10,8 +10,8 @@
 
 use std::time::Duration;
 
+use super::difference;
 use super::error::VerifyError;
-use super::judge::differences_text;
 use super::picture::Picture;
 use super::trial::{Cause, Ended, Kill, Trial};
 
@@ -105,7 +105,7 @@ async fn clean_run(
     if restored != *before {
         return Err(VerifyError::NotReset {
             topic: trial.plan.topic.clone(),
-            differences: differences_text(before, &restored),
+            differences: difference::in_one_line(&before.differences(&restored)),
         });
     }
     Ok((Some(clean), Some(took)))
@@ -129,7 +129,7 @@ fn tell(trial: &Trial<'_>, kill: &Kill, before: &Picture, picture: &Picture) {
     let left = if picture == before {
         "nothing".to_owned()
     } else {
-        differences_text(before, picture)
+        difference::in_one_line(&before.differences(picture))
     };
     trial.say(&format!(
         "killed after {}{why}: it left {left}",

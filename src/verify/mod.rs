@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!  mid-run failure   kill it at several moments: nothing partial may ever be seen      mid_run, judge
-//!  re-run            run it again: the picture of the topic must be the same           judge
+//!  re-run            run it again: the picture of the topic must be the same           re_run
 //!  out of order      older rows beside newer ones: nothing newer may be overwritten    out_of_order, receiver
 //! ```
 //! It looks only at what reaches the outbox, so every way in will do. It commits nothing of its own to the database, and
 //! takes for granted that nobody else writes to the topic meanwhile; relays may run.
 
 mod checksum;
+mod difference;
 mod error;
 mod fields;
 mod judge;
@@ -17,6 +18,7 @@ mod mid_run;
 mod out_of_order;
 mod picture;
 mod process;
+mod re_run;
 mod receiver;
 mod report;
 mod sessions;
@@ -43,7 +45,7 @@ pub(crate) async fn verify(plan: &Plan, around: Surroundings<'_>) -> Result<Repo
     trial.say(&format!("the re-run took {}", mid_run::millis(took)));
     let again = trial.picture().await?;
     let changes = trial.topic.changes(mark, CHANGES).await?;
-    let re_run = judge::re_run(&observed.end, &again, &changes);
+    let re_run = re_run::judge(&observed.end, &again, &changes);
 
     trial.say("older rows are put beside newer ones");
     let stop = trial.around.stop.clone();

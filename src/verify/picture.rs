@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::checksum::Checksum;
+use super::difference::Difference;
 use super::fields;
 use crate::store::topic::{Entry, HeldRow};
 
@@ -23,7 +24,7 @@ pub(crate) struct Picture {
     pub(crate) ledger_entries: u64,
     pub(crate) deliveries: u64,
     pub(crate) nulls: Nulls,
-    checksums: Checksums,
+    pub(super) checksums: Checksums,
 }
 
 /// How many nulls there are.
@@ -38,19 +39,11 @@ pub(crate) struct Nulls {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-struct Checksums {
+pub(crate) struct Checksums {
     row_keys: Checksum,
     /// Row key, version, op and payload of each outbox row.
     outbox: Checksum,
     ledger: Checksum,
-}
-
-/// Something that two pictures do not have alike.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) what: String,
-    pub(crate) before: u64,
-    pub(crate) after: u64,
 }
 
 /// Makes a picture of rows and entries that come one by one.
@@ -152,12 +145,6 @@ impl Picture {
         differ
             .filter(|difference| difference.before != difference.after)
             .collect()
-    }
-}
-
-impl Difference {
-    fn new(what: String, before: u64, after: u64) -> Self {
-        Self { what, before, after }
     }
 }
 

@@ -25,7 +25,7 @@ use crate::mock::receiver::{Receiver, ReceiverOptions};
 use crate::relay::{Relay, assemble};
 use crate::store::topic::Newest;
 use crate::store::{
-    Database, DatabaseOptions, FetchLimits, MissingFile, RelayId, Shard, SqlStore, Store as _,
+    Database, DatabaseOptions, FetchLimits, MissingFile, Outbox, RelayId, Shard, SqlStore, Store as _,
 };
 
 /// How often is looked whether all is delivered, and how long before that is given up.
@@ -58,15 +58,8 @@ allow_http = true
 allow_networks = ["127.0.0.0/8"]
 "#;
 
-/// What the receiver heard.
-pub(super) struct LastWords {
-    pub(super) requests: u64,
-    /// The row keys of which it did not hear the newest version last.
-    pub(super) wrong: Vec<String>,
-}
-
-/// Delivers `newest`, out of order, and says what the receiver heard last of each.
-pub(super) async fn last_words(newest: &[Newest], clock: &dyn Clock) -> Result<LastWords, ScratchError> {
+/// Delivers `newest`, out of order, and returns the row keys of which the receiver did not hear the newest version last.
+pub(super) async fn overwritten(newest: &[Newest], clock: &dyn Clock) -> Result<Vec<String>, ScratchError> {
     let folder = Folder::new()?;
     let url = format!("sqlite://{}", folder.0.join("verify.db").display());
     let receiver = Receiver::start(ReceiverOptions::default()).await?;
@@ -92,17 +85,13 @@ pub(super) async fn last_words(newest: &[Newest], clock: &dyn Clock) -> Result<L
     delivered?;
     store.database().close().await;
     let heard = heard(&receiver);
-    let requests = receiver.counts().requests;
     receiver.shutdown().await?;
     let numbered = newest.iter().enumerate();
     let wrong = numbered.filter(|(number, row)| {
         let body = heard.get(&number.to_string());
         body.is_none_or(|body| *body != row.payload.as_bytes())
     });
-    Ok(LastWords {
-        requests,
-        wrong: wrong.map(|(_, row)| row.row_key.clone()).collect(),
-    })
+    Ok(wrong.map(|(_, row)| row.row_key.clone()).collect())
 }
 
 /// Commits the rows and what is older, and waits until all is delivered.
@@ -127,7 +116,6 @@ async fn deliver(store: &SqlStore, newest: &[Newest], clock: &dyn Clock) -> Resu
 }
 
 async fn commit(store: &SqlStore, rows: Vec<NewRow>) -> Result<(), ScratchError> {
-    use crate::store::Outbox;
     let write = store.database().write(move |transaction| {
         Box::pin(async move { Outbox::enqueue_all(transaction, &rows).await.map(|_| ()) })
     });

@@ -2,6 +2,7 @@
 //!
 //! The pipelines are scripts of the shell. Where one works for a while, that is what it is: nothing here waits for it.
 
+use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
 use serde_json::Value;
 
 use crate::store::world::{Backend, World, on_both};
@@ -41,6 +42,23 @@ impl Story {
         );
         project.write("pipeline", &format!("set -e\n{enqueue}\n{script}\n"));
         Self { world, project }
+    }
+
+    /// A command that forgets all that the outbox holds.
+    fn reset(&self) -> String {
+        let url = &self.world.url;
+        match self.world.backend {
+            Backend::Postgres => format!(
+                "psql -qX '{url}' -c 'truncate aftercommit.outbox, aftercommit.ledger, aftercommit.owed'"
+            ),
+            Backend::Sqlite => {
+                let file = url.trim_start_matches("sqlite://").split('?').next().unwrap();
+                let forget = "delete from outbox; delete from ledger; delete from owed";
+                format!(
+                    "python3 -c \"import sqlite3; sqlite3.connect('{file}').executescript('begin; {forget}; commit')\""
+                )
+            }
+        }
     }
 
     async fn verify(&self, options: &[&str]) -> Ended {
@@ -93,6 +111,26 @@ on_both! {
         assert_eq!(story.world.number(older).await, 0);
     }
 
+    async fn deliveries_that_end_meanwhile_make_no_difference_and_no_real_destination_hears_of_it(backend: Backend) {
+        let story = Story::of(backend, GOOD).await;
+        let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
+        story.project.write("aftercommit.toml", &format!(
+            "[database]\nurl = \"{}\"\n[admin]\nlisten = \"off\"\n[relay]\npoll_idle = \"20ms\"\n\
+             [topics.customers]\nkind = \"state\"\n[destinations.hook]\ntype = \"webhook\"\nurl = \"{}\"\n\
+             topics = [\"customers\"]\nallow_http = true\nallow_networks = [\"127.0.0.0/8\"]\n",
+            story.world.url, receiver.url()
+        ));
+        let mut relay = story.project.start(&["run"]);
+        relay.line().await;
+        let report = story.report(&[], 0).await;
+        assert_eq!(report["picture"]["deliveries"], 1_300, "{report:#}");
+        receiver.received(1_300).await;
+        relay.signal("TERM").await;
+        assert_eq!(relay.ends().await, Some(0));
+        assert_eq!(receiver.counts().requests, 1_300);
+        assert_eq!(story.world.number("select count(*) from aftercommit.settled where state = 'delivered'").await, 1_300);
+    }
+
     async fn where_the_topic_held_all_of_it_before_a_kill_proves_nothing_and_that_is_no_pass(backend: Backend) {
         let story = Story::of(backend, GOOD).await;
         story.project.run(&["enqueue", "--database", &story.world.url, "--topic", "customers", "--op", "upsert",
@@ -108,15 +146,7 @@ on_both! {
 
     async fn with_a_reset_kills_are_spread_over_a_run_and_the_end_is_that_of_a_clean_one(backend: Backend) {
         let story = Story::of(backend, GOOD).await;
-        let reset = match backend {
-            Backend::Postgres => format!(
-                "psql -qX '{}' -c 'truncate aftercommit.outbox, aftercommit.ledger, aftercommit.owed'", story.world.url
-            ),
-            Backend::Sqlite => {
-                let path = story.world.url.trim_start_matches("sqlite://").split('?').next().unwrap().to_owned();
-                format!("sqlite3 '{path}' 'delete from outbox; delete from ledger; delete from owed'")
-            }
-        };
+        let reset = story.reset();
         let report = story.report(&["--kills", "4", "--reset", &reset], 0).await;
         let killed = finding(&report, "mid_run_failure", "passed");
         assert!(killed.contains("killed 4 times") || killed.contains("killed 3 times"), "{killed}");
@@ -134,7 +164,8 @@ on_both! {
         assert_eq!(ended.code, Some(1), "{ended:?}");
         let table = &ended.stdout;
         assert!(table.contains("mid-run failure   FAILED"), "{table}");
-        assert!(table.contains("it left something partial: outbox rows 1200, then 1300"), "{table}");
+        assert!(table.contains("it left something partial"), "{table}");
+        assert!(table.contains("outbox rows: 1200, and after a whole run 1300"), "{table}");
         assert!(table.contains("help: commit once"), "{table}");
         assert!(table.contains("re-run            passed") && table.contains("out of order      passed"), "{table}");
         assert!(ended.stderr.contains("when new rows could be seen"), "{ended:?}");
@@ -204,6 +235,52 @@ on_both! {
         let alive = std::process::Command::new("kill").args(["-s", "0", process.trim()]).output().unwrap();
         assert!(!alive.status.success(), "the pipeline {process} lives on");
     }
+}
+
+/// A statement by itself is committed by the server though its client is dead.
+#[tokio::test]
+async fn what_the_server_commits_after_its_client_is_dead_is_seen() {
+    let insert = |from: u32, work: &str| {
+        format!(
+            "insert into aftercommit.outbox (topic, row_key, row_version, op, payload)
+             select 'customers', id::text, 1, 'upsert', '{{}}' from generate_series({from}, {from} + 4) as id {work}"
+        )
+    };
+    let story = Story::of(Backend::Postgres, "psql -qX -f both.sql \"$(cat url)\"").await;
+    story.project.write("url", &story.world.url);
+    let long = insert(1, ", lateral (select pg_sleep(id * 0.05)) as work");
+    story
+        .project
+        .write("both.sql", &format!("{long};\n{};\n", insert(6, "")));
+    let report = story
+        .report(&["--kills", "1", "--reset", &story.reset()], 1)
+        .await;
+    let said = finding(&report, "mid_run_failure", "failed");
+    assert!(
+        said.contains("outbox rows: 5, and after a whole run 10"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_told_as_everywhere() {
+    let database = "sqlite:not-there.db";
+    let ended = Project::empty()
+        .run(&["verify", "--database", database, "--topic", "t", "--", "true"])
+        .await;
+    ended.failed(3);
+    let ended = Story::of(Backend::Sqlite, "").await;
+    let missing = [
+        "verify",
+        "--database",
+        &ended.world.url,
+        "--topic",
+        "t",
+        "--",
+        "no-such-program",
+    ];
+    let said = ended.project.run(&missing).await.failed(2);
+    assert!(said.contains("`no-such-program` cannot be run"), "{said}");
 }
 
 #[tokio::test]
