@@ -237,6 +237,23 @@ on_both! {
     }
 }
 
+#[tokio::test]
+async fn an_attached_table_is_a_way_in_like_any_other() {
+    let story = Story::of(Backend::Postgres, "psql -qX1 -f load.sql \"$(cat url)\"").await;
+    story.project.write("url", &story.world.url);
+    let table = "create table customer (id integer primary key, name text, changed bigint);
+                 select aftercommit.attach('customer', 'customers', '{id}', 'changed')";
+    story.world.execute(table).await;
+    let load = "delete from customer;
+                insert into customer select id, 'n' || id, 7 from generate_series(1, 500) as id;
+                select pg_sleep(0.2);";
+    story.project.write("load.sql", load);
+    let report = story.report(&[], 0).await;
+    let said = finding(&report, "mid_run_failure", "passed");
+    assert!(said.contains("while it wrote"), "{said}");
+    assert_eq!(report["picture"]["outbox_rows"], 500, "{report:#}");
+}
+
 /// A statement by itself is committed by the server though its client is dead.
 #[tokio::test]
 async fn what_the_server_commits_after_its_client_is_dead_is_seen() {

@@ -1,0 +1,3 @@
+//! Capture: how the changes of committed tables reach the outbox.
+
+mod patterns;
