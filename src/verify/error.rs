@@ -24,7 +24,7 @@ pub(crate) enum VerifyError {
         source: io::Error,
     },
     /// A command that was left to run to its end failed there.
-    #[error("{what} ended with {status}{after}; what it said stands above")]
+    #[error("{what} ended with {status}{after}; {}", where_to_look(output))]
     Failed {
         /// Which one.
         what: &'static str,
@@ -69,7 +69,7 @@ pub(crate) enum VerifyError {
         differences: String,
     },
     /// Somebody asked for the end.
-    #[error("interrupted; the pipeline was killed, and nothing else is left behind")]
+    #[error("interrupted: the pipeline was killed, and nothing else is left behind")]
     Interrupted,
     /// The scratch place in which the receiver is looked at.
     #[error("the receiver's scratch place")]
@@ -99,9 +99,17 @@ impl VerifyError {
     /// What the command said that is to blame.
     pub(crate) fn output(&self) -> Option<&str> {
         match self {
-            Self::Failed { output, .. } | Self::TimedOut { output, .. } => Some(output),
+            Self::Failed { output, .. } | Self::TimedOut { output, .. } if !output.is_empty() => Some(output),
             _ => None,
         }
+    }
+}
+
+fn where_to_look(output: &str) -> &'static str {
+    if output.is_empty() {
+        "it said nothing: run it by hand"
+    } else {
+        "what it said stands above"
     }
 }
 

@@ -45,7 +45,10 @@ pub(super) fn mid_run(observed: &Observed, re_run: Outcome) -> Finding {
             unmet(kills),
             "give it more rows to write, or --reset so that it can be killed more often",
         ),
-        None => test.passed(format!("{}, nothing partial was to be seen", kills_text(kills))),
+        None => {
+            let clean = clean.as_ref().map_or("", |_| ", and the end was that of a clean run");
+            test.passed(format!("{}, nothing partial was to be seen{clean}", kills_text(kills)))
+        }
     }
 }
 

@@ -98,7 +98,10 @@ impl<'a> Trial<'a> {
     }
 
     pub(super) async fn picture(&self) -> Result<Picture, VerifyError> {
-        Ok(look::picture(&self.topic).await?)
+        tokio::select! {
+            picture = look::picture(&self.topic) => Ok(picture?),
+            () = self.around.stop.cancelled() => Err(VerifyError::Interrupted),
+        }
     }
 
     pub(super) fn say(&self, text: &str) {
@@ -126,7 +129,9 @@ impl<'a> Trial<'a> {
         let mut process = self.start(&self.plan.pipeline)?;
         let cut = match self.watch(&mut process, &others, mark, after, spent).await {
             Ok(Watched::Ended(status, took)) if status.success() => return Ok(Ended::Whole(took)),
-            Ok(Watched::Ended(status, _)) => return Err(self.failed("the pipeline", status, process).await),
+            Ok(Watched::Ended(status, _)) => {
+                return Err(failed("the pipeline", status, self.after_kills(), process).await);
+            }
             Ok(Watched::Cut(cut)) => Ok(cut),
             Err(error) => Err(error),
         };
@@ -173,7 +178,7 @@ impl<'a> Trial<'a> {
         };
         let status = ended.map_err(|source| unrunnable(&command, source))?;
         if !status.success() {
-            return Err(self.failed("--reset", status, process).await);
+            return Err(failed("--reset", status, String::new(), process).await);
         }
         self.topic.database = (self.around.connect)()?;
         self.topic.database.check().await?;
@@ -246,17 +251,12 @@ impl<'a> Trial<'a> {
         Process::start(command).map_err(|source| unrunnable(command, source))
     }
 
-    async fn failed(&self, what: &'static str, status: ExitStatus, process: Process) -> VerifyError {
-        let after = match self.kills {
+    /// What to say of a failure that a kill may have brought about.
+    fn after_kills(&self) -> String {
+        match self.kills {
             0 => String::new(),
             1 => " in the run after one that was killed".to_owned(),
             kills => format!(" in the run after {kills} that were killed"),
-        };
-        VerifyError::Failed {
-            what,
-            status: status.to_string(),
-            after,
-            output: process.output().await,
         }
     }
 }
@@ -271,6 +271,15 @@ enum Watched {
 enum Cut {
     Moment(Kill),
     Late,
+}
+
+async fn failed(what: &'static str, status: ExitStatus, after: String, process: Process) -> VerifyError {
+    VerifyError::Failed {
+        what,
+        status: status.to_string(),
+        after,
+        output: process.output().await,
+    }
 }
 
 fn unrunnable(command: &[OsString], source: io::Error) -> VerifyError {
