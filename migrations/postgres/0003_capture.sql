@@ -122,8 +122,8 @@ declare
 begin
     -- Of several columns each stands escaped, as in row_key().
     select string_agg(
-            case when cardinality(source.key_columns) = 1 then format('source.%I::text', name)
-            else format($f$replace(replace(source.%I::text, '~', '~0'), '/', '~1')$f$, name) end, $s$ || '/' || $s$ order by place)
+            case when cardinality(source.key_columns) = 1 then format('source.%I::text collate "C"', name)
+            else format($f$replace(replace(source.%I::text collate "C", '~', '~0'), '/', '~1')$f$, name) end, $s$ || '/' || $s$ order by place)
         into reading.row_key
         from unnest(source.key_columns) with ordinality as each (name, place);
     reading.row_version := case when source.version_column is null then 'null::bigint'
@@ -190,7 +190,7 @@ begin
         || case when bool_and(coalesce(collisdeterministic, true) and atttypid in ('bool'::regtype, 'int2'::regtype,
                 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, 'text'::regtype, 'varchar'::regtype, 'date'::regtype,
                 'timestamp'::regtype, 'timestamptz'::regtype))
-            then '' else format(' and %s = wanted.row_key', reading.row_key) end
+            then '' else format(' and (%s) = wanted.row_key', reading.row_key) end
         into reading.has_wanted_key
         from unnest(source.key_columns) with ordinality as each (name, place)
         join pg_attribute on attrelid = relation_id and attname = name
@@ -259,7 +259,7 @@ begin
             select known.identity, null, 'delete', 'null', sha256('null'), false, null
             from aftercommit.ledger as known
             where known.topic = $1 and known.op = 'upsert'
-                and not exists (select from %s where %s = known.identity)
+                and not exists (select from %s where (%s) = known.identity)
             $q$, reading.from_item, reading.row_key);
         if slice is not null then
             -- Which rows of the slice have gone, their last payloads say.
@@ -458,7 +458,7 @@ as $$
 declare
     attached aftercommit.source;
     compared aftercommit.compared;
-    before bigint;
+    there bigint;
 begin
     select * into attached from aftercommit.source where source.topic = capture.topic;
     if not found then
@@ -475,17 +475,21 @@ begin
             hint = 'Write columns beside literals, joined by "and": event_date = ''2025-05-18'' and region in (''eu'', ''us'')';
     end if;
     perform aftercommit.lock_topic(topic, true);
+    if deletes then
+        select count(*) into there from aftercommit.ledger where ledger.topic = capture.topic and op = 'upsert';
+    end if;
     compared := aftercommit.admit_set(attached, null, partition, deletes);
 
     -- Looked at afterwards, since an error takes everything back.
-    before := compared.deleted + case when partition is not null then compared.admitted + compared.unchanged + compared.stale
-        else (select count(*) from aftercommit.ledger where ledger.topic = capture.topic and op = 'upsert') - compared.admitted end;
+    if partition is not null then
+        there := compared.deleted + compared.admitted + compared.unchanged + compared.stale;
+    end if;
     if compared.deleted > 0 and compared.admitted + compared.unchanged + compared.stale = 0 then
         raise exception 'topic "%": all % rows would be deleted; nothing was captured', topic, compared.deleted
             using errcode = 'data_exception', hint = 'Is the source empty by mistake? Without deletes, capture it again.';
-    elsif compared.deleted > max_delete_ratio * before then
+    elsif compared.deleted > max_delete_ratio * there then
         raise exception 'topic "%": % of % rows would be deleted, more than the % %% allowed; nothing was captured',
-            topic, compared.deleted, before, round((max_delete_ratio * 100)::numeric, 1)
+            topic, compared.deleted, there, round((max_delete_ratio * 100)::numeric, 1)
             using errcode = 'data_exception', hint = 'If that is meant, raise max_delete_ratio.';
     end if;
     admitted := compared.admitted;
@@ -519,7 +523,7 @@ begin
     foreach sign in array case tg_op when 'INSERT' then '{1}'::integer[] when 'DELETE' then '{-1}' else '{-1, 1}' end loop
         execute format($q$
             insert into aftercommit.touched (topic, bucket, sign, row_keys, hashes, checksum)
-            select $1, hashtext(row_key) & 1023, $2, array_agg(row_key),
+            select $1, coalesce(hashtext(row_key), 0) & 1023, $2, array_agg(row_key),
                 case when $3 then array_agg(hash) end, case when $3 then $2 * sum(hash) end
             from (select %s as row_key, hash_record_extended(%s, %s) as hash from %I as source offset 0) as touched
             group by 2

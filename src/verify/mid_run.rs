@@ -36,43 +36,26 @@ pub(super) struct Killed {
     pub(super) picture: Picture,
 }
 
+/// A whole run before any kill.
+struct Clean {
+    picture: Picture,
+    took: Duration,
+}
+
+/// What the last run of a series of kills was.
+#[derive(PartialEq, Eq)]
+enum Last {
+    Killed,
+    Whole,
+}
+
 /// Kills the pipeline at several moments and lets it run to its end.
 pub(super) async fn observe(trial: &mut Trial<'_>) -> Result<Observed, VerifyError> {
     trial.reset().await?;
     let before = trial.picture().await?;
-    let (clean, took) = clean_run(trial, &before).await?;
-    let mut kills: Vec<Killed> = vec![];
-    let mut spent = vec![];
-    let mut ended = false;
-    for number in 0..trial.plan.kills {
-        let after = moment(number, trial.plan.kills, took);
-        match trial.run_until(after, &spent).await? {
-            Ended::Killed(kill) => {
-                spent.extend((kill.cause != Cause::Time).then_some(kill.cause));
-                let picture = trial.picture().await?;
-                tell(trial, &kill, &before, &picture);
-                let changed = picture != before;
-                let partial = changed && clean.as_ref() != Some(&picture);
-                kills.push(Killed { kill, picture });
-                ended = false;
-                if partial {
-                    break;
-                } else if changed {
-                    trial.reset().await?;
-                }
-            }
-            Ended::Whole(took) => {
-                trial.say(&format!("a run ended by itself after {}", millis(took)));
-                ended = true;
-                if clean.is_none() {
-                    break;
-                }
-                trial.reset().await?;
-                ended = false;
-            }
-        }
-    }
-    if !ended {
+    let clean = clean_run(trial, &before).await?;
+    let (kills, last) = kill_in_series(trial, &before, clean.as_ref()).await?;
+    if last == Last::Killed {
         let took = trial.run().await?;
         trial.say(&format!("a whole run took {}", millis(took)));
     }
@@ -83,23 +66,20 @@ pub(super) async fn observe(trial: &mut Trial<'_>) -> Result<Observed, VerifyErr
     }
     Ok(Observed {
         before,
-        clean,
+        clean: clean.map(|clean| clean.picture),
         kills,
         end,
     })
 }
 
-/// With `--reset`: a whole run before any kill, and how long it took. The state before it is restored.
-async fn clean_run(
-    trial: &mut Trial<'_>,
-    before: &Picture,
-) -> Result<(Option<Picture>, Option<Duration>), VerifyError> {
+/// With `--reset`: a whole run before any kill. The state before it is restored.
+async fn clean_run(trial: &mut Trial<'_>, before: &Picture) -> Result<Option<Clean>, VerifyError> {
     if trial.plan.reset.is_none() {
-        return Ok((None, None));
+        return Ok(None);
     }
     let took = trial.run().await?;
     trial.say(&format!("a clean run took {}", millis(took)));
-    let clean = trial.picture().await?;
+    let picture = trial.picture().await?;
     trial.reset().await?;
     let restored = trial.picture().await?;
     if restored != *before {
@@ -108,7 +88,45 @@ async fn clean_run(
             differences: difference::in_one_line(&before.differences(&restored)),
         });
     }
-    Ok((Some(clean), Some(took)))
+    Ok(Some(Clean { picture, took }))
+}
+
+/// Kills one run after the other, as long as there is something left for a run to do.
+async fn kill_in_series(
+    trial: &mut Trial<'_>,
+    before: &Picture,
+    clean: Option<&Clean>,
+) -> Result<(Vec<Killed>, Last), VerifyError> {
+    let mut kills = vec![];
+    let mut spent = vec![];
+    for number in 0..trial.plan.kills {
+        let after = moment(number, trial.plan.kills, clean.map(|clean| clean.took));
+        match trial.run_until(after, &spent).await? {
+            Ended::Killed(kill) => {
+                let picture = trial.picture().await?;
+                tell(trial, &kill, before, &picture);
+                spent.extend((kill.cause != Cause::Time).then_some(kill.cause));
+                let (nothing, whole) = (
+                    picture == *before,
+                    clean.is_some_and(|clean| clean.picture == picture),
+                );
+                kills.push(Killed { kill, picture });
+                if nothing {
+                    continue;
+                } else if !whole {
+                    break;
+                }
+            }
+            Ended::Whole(took) => {
+                trial.say(&format!("a run ended by itself after {}", millis(took)));
+                if clean.is_none() {
+                    return Ok((kills, Last::Whole));
+                }
+            }
+        }
+        trial.reset().await?;
+    }
+    Ok((kills, Last::Killed))
 }
 
 /// When the kill of this number comes, of so many: spread over a run if it is known how long that takes, else each half as

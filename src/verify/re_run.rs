@@ -42,7 +42,7 @@ fn way_out(changes: &[Change]) -> String {
             .to_owned();
     }
     if known.iter().any(|versions| versions.after.trim() == "null") {
-        return "it deletes rows and puts them in again: attach or capture the table, so that only what differs is sent"
+        return "it deletes rows and puts them in again: capture the table, or on PostgreSQL attach it, so that only what differs is sent"
             .to_owned();
     }
     match culprits(&known) {

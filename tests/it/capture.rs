@@ -1,3 +1,9 @@
-//! Capture: how the changes of committed tables reach the outbox.
+//! Tables whose committed changes become outbox rows by themselves.
 
+mod attached;
+mod comparing;
+mod kinds;
 mod patterns;
+mod texts;
+mod together;
+mod world;

@@ -20,9 +20,10 @@ use crate::verify::{self, Plan, Surroundings};
 
 /// What stands below the options.
 pub(super) const AFTER_HELP: &str = "\
-The pipeline is run several times, some of them killed with SIGKILL; nobody else may write to the topic meanwhile. Nothing \
-is written to the database but by the pipeline. If verify itself is killed with SIGKILL, the pipeline may run on, and a \
-folder `aftercommit-verify-…` may be left in the temporary directory.
+The pipeline is run several times, some of them killed with SIGKILL; nobody else may write to the
+topic meanwhile. Nothing is written to the database but by the pipeline. If verify itself is killed
+with SIGKILL, the pipeline may run on, and a folder `aftercommit-verify-…` may be left in the
+temporary directory.
 
 Exit code 0 only if every test has passed. A test that is not proven has not.
 
