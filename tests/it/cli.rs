@@ -10,4 +10,5 @@ mod key;
 mod pooled;
 mod preview;
 mod setup;
+mod sources;
 mod verify;
