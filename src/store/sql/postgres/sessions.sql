@@ -10,6 +10,6 @@ left join pg_locks as held
     and held.locktype in ('virtualxid', 'transactionid')
 where activity.datname = current_database()
     and activity.pid <> pg_backend_pid()
-    -- The database's own helpers have no user.
+    -- The database's own processes have no user.
     and activity.usesysid is not null
 group by activity.pid
