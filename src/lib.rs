@@ -24,4 +24,6 @@ pub mod admin;
 
 pub mod mock;
 
+pub mod verify;
+
 pub mod cli;

@@ -16,8 +16,9 @@ const FLOORS: &str = "
     mock: core
     relay: core crash clock config telemetry store destination
     capture: core clock config telemetry store destination
+    verify: core clock config store relay mock
     admin: core crash clock config telemetry store destination relay capture
-    cli: core crash clock config telemetry store destination relay capture admin mock
+    cli: core crash clock config telemetry store destination relay capture admin mock verify
 ";
 
 /// What the pure core may not name: the outside world, the clocks of the system, and chance.

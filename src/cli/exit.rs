@@ -10,6 +10,7 @@ use crate::config::ConfigFaults;
 use crate::relay::assemble::AssembleError;
 use crate::store::StoreError;
 use crate::store::admin::AdminError;
+use crate::verify::VerifyError;
 
 /// What the exit codes mean; every `--help` shows it.
 pub(super) const EXIT_CODES: &str = "\
@@ -82,6 +83,14 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             CaptureError::Store(error) => exit_of_store(error),
             CaptureError::Line(_) | CaptureError::Broken(_) | CaptureError::Read { .. } => Exit::BadInput,
             CaptureError::SetAside(_) => Exit::Failed,
+        });
+    }
+    if let Some(error) = cause.downcast_ref() {
+        return Some(match error {
+            VerifyError::Store(error) => exit_of_store(error),
+            VerifyError::Command { .. } | VerifyError::NotReset { .. } => Exit::BadInput,
+            VerifyError::Nothing { .. } => Exit::NotFound,
+            _ => Exit::Failed,
         });
     }
     if cause.is::<ConfigFaults>() || cause.is::<AssembleError>() {

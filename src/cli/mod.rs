@@ -34,6 +34,7 @@ mod signals;
 mod status;
 mod table;
 mod times;
+mod verify;
 mod words;
 
 use std::process::ExitCode;
@@ -127,6 +128,10 @@ enum Verb {
                       aftercommit capture customers --deletes --max-delete-ratio 0.5"
     )]
     Capture(capture::CaptureVerb),
+
+    /// Run a pipeline of yours again, killed half way, and out of order: does it stay correct?
+    #[command(after_help = verify::AFTER_HELP)]
+    Verify(verify::Verify),
 
     /// Show how destinations and relays stand
     #[command(after_help = "Example:\n  aftercommit status")]
@@ -228,6 +233,7 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Detach(verb) => attach::detach(&verb, settings).await,
         Verb::Attached(verb) => attach::attached(&verb, settings).await,
         Verb::Capture(verb) => capture::run(verb, settings).await,
+        Verb::Verify(verb) => verify::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,
         Verb::List(verb) => list::run(verb, settings).await,
         Verb::Show(verb) => show::run(&verb, settings).await,

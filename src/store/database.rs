@@ -224,6 +224,22 @@ impl Database {
         .await
     }
 
+    /// Runs `work` in a transaction that is rolled back, whatever comes of it.
+    pub(crate) async fn try_out<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
+    {
+        let (engine, patience, tasks) = (self.engine.clone(), self.answer_timeout, self.tasks.clone());
+        self.in_a_task(async move {
+            let mut transaction = Transaction::begin(&engine, patience, &tasks).await?;
+            let outcome = work(&mut transaction).await;
+            transaction.rollback().await;
+            outcome
+        })
+        .await
+    }
+
     pub(super) async fn in_a_task<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -24,6 +24,7 @@ mod settings;
 pub mod sources;
 mod sql_store;
 mod timestamp;
+pub(crate) mod topic;
 pub mod types;
 mod unrouted;
 mod usage;

@@ -3,6 +3,7 @@
 mod attached;
 mod comparing;
 mod kinds;
+mod patterns;
 mod texts;
 mod together;
 mod world;

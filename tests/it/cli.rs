@@ -13,3 +13,4 @@ mod pooled;
 mod preview;
 mod setup;
 mod sources;
+mod verify;

@@ -13,6 +13,9 @@ const SWEEP: &str = include_str!("../../../src/store/sql/shared/owed_ids.sql");
 const BEHIND: &str = include_str!("../../../src/store/sql/postgres/behind.sql");
 const OWED_OF_ROW: &str = include_str!("../../../src/store/sql/postgres/owed_of_row.sql");
 const RECORD: &str = include_str!("../../../src/store/sql/postgres/record.sql");
+const TOPIC_ROWS: &str = include_str!("../../../src/store/sql/shared/topic_rows.sql");
+const TOPIC_CHANGES: &str = include_str!("../../../src/store/sql/shared/topic_changes.sql");
+const TOPIC_NEWEST: &str = include_str!("../../../src/store/sql/shared/topic_newest.sql");
 const NOTE_JOB: &str = include_str!("../../../src/store/sql/postgres/note_job.sql");
 
 #[tokio::test]
@@ -96,6 +99,9 @@ async fn plans(connection: &mut PgConnection) -> String {
         (OWED_OF_ROW, "'hook', 'orders', 'o-1', 1, 64"),
         (ORPHANS, "'hook', 0, 1, 5"),
         (NOTE_JOB, "'hook', 0, 'r', 1, 'r', 1, 'j'"),
+        (TOPIC_ROWS, "'orders', '', 0, 500"),
+        (TOPIC_CHANGES, "'orders', 0, 500"),
+        (TOPIC_NEWEST, "'orders', 500"),
     ] {
         plans += &explain(connection, "explain (costs off)", statement, args).await;
         plans += "\n";
@@ -130,9 +136,17 @@ async fn on_sqlite_the_hot_statements_look_up_by_key() {
     let record = include_str!("../../../src/store/sql/sqlite/record.sql");
     let behind = include_str!("../../../src/store/sql/sqlite/behind.sql");
     let owed_of_row = include_str!("../../../src/store/sql/sqlite/owed_of_row.sql");
-    for statement in [fetch, load, SWEEP, behind, owed_of_row]
-        .into_iter()
-        .chain(record.split(";\n\n"))
+    for statement in [
+        fetch,
+        load,
+        SWEEP,
+        behind,
+        owed_of_row,
+        TOPIC_CHANGES,
+        TOPIC_NEWEST,
+    ]
+    .into_iter()
+    .chain(record.split(";\n\n"))
     {
         let explain = AssertSqlSafe(format!("explain query plan {}", in_sqlite(statement)));
         let steps: Vec<(i64, i64, i64, String)> =
