@@ -12,10 +12,9 @@
 -- deadlock (40P01), and stricter isolation can meet 40001: the producer's own retry of its transaction repeats safely.
 
 -- The slot of a row: rows of one key are dispatched by one shard, whatever the number of shards. Six bits of SHA-256,
--- the last of its fourth byte. Immutable since the encoding of a database never changes; the planner cannot know that
--- of `convert_to`.
+-- the last of its fourth byte. No more than `stable`, as `convert_to` is, or it would be called and not put in place.
 create function aftercommit.slot_of(row_key text) returns integer
-language sql immutable strict parallel safe
+language sql stable parallel safe
 as $$
     select get_byte(sha256(convert_to(row_key, 'UTF8')), 3) % 64
 $$;
@@ -26,6 +25,27 @@ create function aftercommit.fingerprint_of(payload json) returns bytea
 language sql stable strict parallel safe
 as $$
     select sha256(convert_to(payload::jsonb::text, 'UTF8'))
+$$;
+
+-- Whether a row has another content than the ledger holds.
+create function aftercommit.is_change(known_fingerprint bytea, known_op text, fingerprint bytea, op text) returns boolean
+language sql immutable parallel safe
+as $$
+    select (known_fingerprint, known_op) is distinct from (fingerprint, op)
+$$;
+
+-- Whether a row tells the ledger anything: another content or a newer version, and no older one.
+create function aftercommit.is_news(
+    known_fingerprint bytea, known_op text, known_version bigint, fingerprint bytea, op text, row_version bigint
+) returns boolean
+language sql immutable parallel safe
+as $$
+    select (
+            (known_fingerprint, known_op) is distinct from (fingerprint, op)
+            or row_version > known_version
+            or (known_version is null and row_version is not null)
+        )
+        and not coalesce(row_version < known_version, false)
 $$;
 
 -- Tells events apart: two are one fact if row key, version and content are equal. The length says where the key ends.
@@ -135,20 +155,16 @@ begin
         (topic, identity, fingerprint, row_version, generation, op, outbox_id, admitted)
     values (new.topic, row_identity, content, new.row_version, 1, new.op, nextval('aftercommit.outbox_id_seq'), true)
     on conflict (topic, identity) do update set
-        admitted = (known.fingerprint, known.op) is distinct from (excluded.fingerprint, excluded.op),
+        admitted = aftercommit.is_change(known.fingerprint, known.op, excluded.fingerprint, excluded.op),
         generation = known.generation
-            + ((known.fingerprint, known.op) is distinct from (excluded.fingerprint, excluded.op))::integer,
-        outbox_id = case when (known.fingerprint, known.op) is distinct from (excluded.fingerprint, excluded.op)
+            + aftercommit.is_change(known.fingerprint, known.op, excluded.fingerprint, excluded.op)::integer,
+        outbox_id = case when aftercommit.is_change(known.fingerprint, known.op, excluded.fingerprint, excluded.op)
             then nextval('aftercommit.outbox_id_seq') else known.outbox_id end,
         fingerprint = excluded.fingerprint,
         op = excluded.op,
         row_version = greatest(known.row_version, excluded.row_version)
-    where (
-            (known.fingerprint, known.op) is distinct from (excluded.fingerprint, excluded.op)
-            or excluded.row_version > known.row_version
-            or (known.row_version is null and excluded.row_version is not null)
-        )
-        and not coalesce(excluded.row_version < known.row_version, false)
+    where aftercommit.is_news(known.fingerprint, known.op, known.row_version,
+        excluded.fingerprint, excluded.op, excluded.row_version)
     returning known.admitted, known.generation, known.outbox_id into is_admitted, new.generation, new.id;
 
     if is_admitted then
@@ -178,9 +194,11 @@ begin
 end
 $$;
 
--- A plan that was made while there were few routes must serve when there are many: a nested loop would not.
+-- A plan that was made while there were few routes must serve when there are many: a nested loop would not. A hash join needs no
+-- order of the rows, which a merge join would have to make.
 create function aftercommit.owe() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_nestloop = off
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_mergejoin = off
+    set enable_hashjoin = on
 as $$
 begin
     insert into aftercommit.owed (destination, outbox_id, slot)
@@ -196,7 +214,13 @@ $$;
 
 revoke execute on function aftercommit.admit(), aftercommit.owe(), aftercommit.register_topic(text, text) from public;
 
+-- What `compare` (0003) writes in sets has been through the ledger already; nobody but the owner's own functions can say so.
 create trigger admit before insert on aftercommit.outbox
-    for each row execute function aftercommit.admit();
+    for each row
+    when (new.id is null or not (
+        coalesce(current_setting('aftercommit.set_based', true), '') = 'on'
+        and has_table_privilege('aftercommit.outbox'::regclass, 'TRUNCATE')
+    ))
+    execute function aftercommit.admit();
 create trigger owe after insert on aftercommit.outbox referencing new table as admitted
     for each statement execute function aftercommit.owe();

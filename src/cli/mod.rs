@@ -5,7 +5,9 @@
 
 mod act;
 mod apply;
+mod attach;
 mod cancel;
+mod capture;
 mod check;
 mod config;
 mod database;
@@ -99,6 +101,32 @@ enum Verb {
                       psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"
     )]
     Enqueue(enqueue::Enqueue),
+
+    /// Let the changed rows of a table reach the outbox by themselves
+    #[command(
+        after_help = "What is in the table already is not sent before it changes; `capture` sends it.\n\n\
+                            Examples:\n  aftercommit attach public.dim_customers --topic customers --key customer_id --version updated_at --exclude loaded_at\n  \
+                      aftercommit attach marts.orders --topic orders --key region,order_id --by capture\n  \
+                      aftercommit attach --query 'select id, name from crm.account where active' --topic accounts --key id --by capture"
+    )]
+    Attach(attach::Attach),
+
+    /// Take the triggers of a topic's table down
+    #[command(after_help = "Example:\n  aftercommit detach customers")]
+    Detach(attach::Detach),
+
+    /// List tables that are attached, and what is wrong with them
+    #[command(after_help = "Example:\n  aftercommit attached")]
+    Attached(attach::AttachedVerb),
+
+    /// Compare an attached table with what was admitted, and admit what differs
+    #[command(
+        after_help = "On PostgreSQL a pipeline does the same in its own transaction: select aftercommit.capture('customers').\n\n\
+                            Examples:\n  aftercommit capture customers\n  \
+                      aftercommit capture events --partition \"event_date = '2025-05-18'\"\n  \
+                      aftercommit capture customers --deletes --max-delete-ratio 0.5"
+    )]
+    Capture(capture::CaptureVerb),
 
     /// Show how destinations and relays stand
     #[command(after_help = "Example:\n  aftercommit status")]
@@ -196,6 +224,10 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Preview(verb) => preview::run(&verb, settings).await,
         Verb::Run(verb) => run::run(&verb, settings).await,
         Verb::Enqueue(verb) => enqueue::run(verb, settings).await,
+        Verb::Attach(verb) => attach::attach(verb, settings).await,
+        Verb::Detach(verb) => attach::detach(&verb, settings).await,
+        Verb::Attached(verb) => attach::attached(&verb, settings).await,
+        Verb::Capture(verb) => capture::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,
         Verb::List(verb) => list::run(verb, settings).await,
         Verb::Show(verb) => show::run(&verb, settings).await,

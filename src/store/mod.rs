@@ -19,6 +19,7 @@ mod pauses;
 mod record;
 mod rendering;
 mod settings;
+pub mod sources;
 mod sql_store;
 mod timestamp;
 pub mod types;

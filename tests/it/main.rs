@@ -5,6 +5,7 @@
 
 mod admin;
 mod admission;
+mod capture;
 mod cli;
 mod crash;
 mod mock;

@@ -57,7 +57,7 @@ pub fn in_sqlite(shared: &str) -> String {
 }
 
 /// The statement of this name: `sql!("fetch")` from two files, `sql!(shared "leases")` from one; `sql!(first "record")` is
-/// [`at_first`] of the one for PostgreSQL.
+/// [`at_first`] of the one for PostgreSQL; `sql!(postgres "capture")` is for PostgreSQL alone.
 macro_rules! sql {
     (shared $name:literal) => {
         $crate::store::database::sql!(@ $crate::store::database::sql!(@ "shared", $name).to_owned(), "shared", $name)
@@ -66,6 +66,9 @@ macro_rules! sql {
         $crate::store::database::sql!(
             @ $crate::store::database::at_first($crate::store::database::sql!(@ "postgres", $name)), "sqlite", $name
         )
+    };
+    (postgres $name:literal) => {
+        $crate::store::database::sql!(@ $crate::store::database::sql!(@ "postgres", $name).to_owned(), "postgres", $name)
     };
     ($name:literal) => {
         $crate::store::database::sql!(@ $crate::store::database::sql!(@ "postgres", $name).to_owned(), "sqlite", $name)

@@ -43,8 +43,8 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
     let message = answer.message();
     let unavailable = |way_out: &str| StoreError::Unavailable(format!("{message}; {way_out}"));
     match code {
-        // The table or the schema is not there.
-        "42P01" | "3F000" => StoreError::NotMigrated,
+        // The table or the schema is not there; in a query of somebody's own it is another one.
+        "42P01" | "3F000" if message.contains("aftercommit") => StoreError::NotMigrated,
         "25006" => unavailable("it is read-only, perhaps a replica: point the address at the primary"),
         "40001" | "40P01" => unavailable("another transaction was in the way: try again"),
         "55P03" => unavailable("another transaction holds a lock for long: see pg_stat_activity"),

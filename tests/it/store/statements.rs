@@ -61,6 +61,7 @@ fn statements_that_differ_stand_side_by_side() {
         "listener_session",
         "fall_asleep",
         "awake",
+        "capture",
     ];
     let names = |folder| -> Vec<String> {
         let found = statements(folder).into_iter().map(|(name, _)| name);

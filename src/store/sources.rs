@@ -1,0 +1,181 @@
+//! Sources: tables whose committed changes become outbox rows by themselves.
+//!
+//! On PostgreSQL this is done by functions of the schema (`migrations/postgres/0003_capture.sql`), which pipelines call too;
+//! on SQLite, which has none, by statements that [`sqlite`] makes.
+
+mod sqlite;
+mod sqlite_text;
+mod types;
+
+pub use types::{Attached, Captured, Deletes, Extent, Place, Source, UnknownWay, Way};
+
+use super::database::{Args, Database, Row, Transaction, only, sql};
+use super::error::StoreError;
+
+impl Database {
+    /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those. What was attached to
+    /// the topic before is replaced. Rows that are there already are not admitted: [`Database::capture`] does that.
+    pub async fn attach(&self, source: Source) -> Result<(), StoreError> {
+        self.write(move |transaction| {
+            Box::pin(async move {
+                let args = Args::new()
+                    .text(&source.topic)
+                    .opt_text(source.place.table())
+                    .opt_text(source.place.query())
+                    .text(&names(&source.key))
+                    .opt_text(source.version.as_deref())
+                    .text(&names(&source.excluded))
+                    .text(source.way.as_str());
+                if let Transaction::Sqlite(connection) = transaction {
+                    sqlite::prepare(connection, &source).await?;
+                }
+                transaction
+                    .rows(sql!("attach"), args)
+                    .await
+                    .map_err(of_their_own)?;
+                if let Transaction::Sqlite(connection) = transaction {
+                    sqlite::put_up_triggers(connection, &source).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Takes down the triggers of a topic and forgets its source; the ledger and what is owed stay. Says whether there was one.
+    pub async fn detach(&self, topic: &str) -> Result<bool, StoreError> {
+        let topic = topic.to_owned();
+        self.write(move |transaction| {
+            Box::pin(async move {
+                if source_of(transaction, &topic).await?.is_none() {
+                    return Ok(false);
+                }
+                if let Transaction::Sqlite(connection) = transaction {
+                    sqlite::take_down_triggers(connection, &topic).await?;
+                }
+                transaction.rows(sql!("detach"), Args::new().text(&topic)).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// All sources by topic, each with what is wrong with it.
+    pub async fn attached(&self) -> Result<Vec<Attached>, StoreError> {
+        self.write(|transaction| {
+            Box::pin(async move {
+                let rows = transaction.rows(sql!("attached"), Args::new()).await?;
+                let mut attached = rows.iter().map(Attached::read).collect::<Result<Vec<_>, _>>()?;
+                if let Transaction::Sqlite(connection) = transaction {
+                    for one in &mut attached {
+                        one.problem = sqlite::problem(connection, &one.source).await?;
+                    }
+                }
+                Ok(attached)
+            })
+        })
+        .await
+    }
+
+    /// What will surprise whoever has attached a table to the topic, a sentence each.
+    pub async fn surprises(&self, topic: &str) -> Result<Vec<String>, StoreError> {
+        let rows = self.read(sql!("surprises"), Args::new().text(topic)).await?;
+        rows.iter()
+            .map(|row| Ok(row.text("surprise")?.to_owned()))
+            .collect()
+    }
+
+    /// Compares a source with the ledger and admits what differs, in a transaction of its own.
+    pub async fn capture(&self, topic: &str, extent: Extent) -> Result<Captured, StoreError> {
+        let topic = topic.to_owned();
+        self.write(move |transaction| Box::pin(async move { capture(transaction, &topic, &extent).await }))
+            .await
+    }
+}
+
+async fn capture(
+    transaction: &mut Transaction,
+    topic: &str,
+    extent: &Extent,
+) -> Result<Captured, StoreError> {
+    if let Transaction::Sqlite(_) = transaction {
+        let Some(attached) = source_of(transaction, topic).await? else {
+            return Err(StoreError::Refused(format!(
+                "topic \"{topic}\" has no source: say once where its rows are: aftercommit attach TABLE --topic {topic} \
+                 --key COLUMN --by capture"
+            )));
+        };
+        if let Transaction::Sqlite(connection) = transaction {
+            return sqlite::capture(connection, &attached.source, extent).await;
+        }
+    }
+    let (deletes, ratio) = match extent.deletes {
+        Deletes::Kept => (0, 0.0),
+        Deletes::UpTo(ratio) => (1, ratio),
+    };
+    let args = Args::new()
+        .text(topic)
+        .opt_text(extent.partition.as_deref())
+        .int(deletes)
+        .text(&ratio.to_string());
+    let rows = transaction.rows(sql!(postgres "capture"), args).await;
+    let row = only(rows.map_err(of_their_own)?)?;
+    Ok(Captured {
+        admitted: row.int("admitted")?,
+        unchanged: row.int("unchanged")?,
+        stale: row.int("stale")?,
+        deleted: row.int("deleted")?,
+    })
+}
+
+async fn source_of(transaction: &mut Transaction, topic: &str) -> Result<Option<Attached>, StoreError> {
+    let rows = transaction.rows(sql!("attached"), Args::new()).await?;
+    for row in &rows {
+        let attached = Attached::read(row)?;
+        if attached.source.topic == topic {
+            return Ok(Some(attached));
+        }
+    }
+    Ok(None)
+}
+
+impl Attached {
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        let place = match row.opt_text("query")? {
+            Some(query) => Place::Query(query.to_owned()),
+            None => Place::Table(row.text("relation")?.to_owned()),
+        };
+        Ok(Self {
+            source: Source {
+                topic: row.text("topic")?.to_owned(),
+                place,
+                key: read_names(row.text("key_columns")?)?,
+                version: row.opt_text("version_column")?.map(str::to_owned),
+                excluded: read_names(row.text("excluded")?)?,
+                way: row
+                    .text("way")?
+                    .parse()
+                    .map_err(|error: UnknownWay| StoreError::Unexpected(error.to_string()))?,
+            },
+            problem: row.opt_text("problem")?.map(str::to_owned),
+        })
+    }
+}
+
+/// Names as a JSON list.
+fn names(names: &[String]) -> String {
+    serde_json::Value::from(names).to_string()
+}
+
+fn read_names(json: &str) -> Result<Vec<String>, StoreError> {
+    serde_json::from_str(json)
+        .map_err(|error| StoreError::Unexpected(format!("a list of names is none: {error}")))
+}
+
+/// A fault in names or queries that people gave is no fault of the program.
+fn of_their_own(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unexpected(problem) => StoreError::Refused(problem),
+        other => other,
+    }
+}

@@ -1,0 +1,214 @@
+//! The statements that a source takes on SQLite, made of names that are quoted. Pure: nothing here asks the database.
+//!
+//! They stay within what SQLite 3.40 knows, where a trigger holds them: a producer may bring so old a library.
+
+use super::{Place, Source};
+
+/// A source, and the columns that it has now.
+#[derive(Debug)]
+pub(super) struct Reading<'s> {
+    pub(super) source: &'s Source,
+    pub(super) columns: Vec<String>,
+}
+
+/// What a trigger stands at.
+const EVENTS: [&str; 3] = ["insert", "update", "delete"];
+
+impl Reading<'_> {
+    /// The triggers, each as its name and the statement that makes it.
+    pub(super) fn triggers(&self) -> Vec<(String, String)> {
+        let table = quoted(self.source.place.table().unwrap_or_default());
+        let bodies = [
+            self.upsert(),
+            format!(
+                "{}\n    {}",
+                self.delete(&format!(
+                    " and {} is not {}",
+                    self.row_key("old"),
+                    self.row_key("new")
+                )),
+                self.upsert()
+            ),
+            self.delete(""),
+        ];
+        let named = EVENTS.iter().zip(bodies).map(|(event, body)| {
+            let name = trigger_name(event, &self.source.topic);
+            let made = format!(
+                "create trigger {} after {event} on {table} begin\n    {body}\nend",
+                quoted(&name)
+            );
+            (name, made)
+        });
+        named.collect()
+    }
+
+    /// Rows of the source with their key, version and payload: the newest of each row key.
+    pub(super) fn rows(&self, partition: Option<&str>) -> String {
+        format!(
+            "select row_key, row_version, payload from (\n\
+                 select *, row_number() over (partition by row_key order by row_version is null desc, row_version desc, payload desc) as place\n\
+                 from (select {key} as row_key, {version} as row_version, {payload} as payload from {place} where {condition})\n\
+             ) where place = 1",
+            key = self.row_key("source"),
+            version = self.version("source"),
+            payload = self.payload("source"),
+            place = self.place(),
+            condition = condition(partition),
+        )
+    }
+
+    /// How many rows there are.
+    pub(super) fn count(&self, partition: Option<&str>) -> String {
+        format!(
+            "select count(*) from {} where {}",
+            self.place(),
+            condition(partition)
+        )
+    }
+
+    /// Row keys under which rows of different content stand.
+    pub(super) fn ambiguous(&self, partition: Option<&str>) -> String {
+        format!(
+            "select {key} as row_key from {place} where {condition} group by 1 having count(distinct {payload}) > 1 limit 1",
+            key = self.row_key("source"),
+            place = self.place(),
+            condition = condition(partition),
+            payload = self.payload("source"),
+        )
+    }
+
+    /// Values of the version column that order nothing.
+    pub(super) fn bad_version(&self) -> Option<String> {
+        let column = column("source", self.source.version.as_deref()?);
+        Some(format!(
+            "select {column} as value from {} where typeof({column}) not in ('integer', 'null') \
+             and (typeof({column}) <> 'text' or julianday({column}) is null) limit 1",
+            self.place()
+        ))
+    }
+
+    /// Row keys that the ledger knows as there and the source has no longer.
+    pub(super) fn gone(&self, partition: Option<&str>) -> String {
+        let whole = format!(
+            "select identity as row_key from ledger as known where topic = $1 and op = 'upsert' \
+             and not exists (select 1 from {} where {} = known.identity)",
+            self.place(),
+            self.row_key("source")
+        );
+        let Some(partition) = partition else { return whole };
+        // Which rows of the slice have gone, their last payloads say.
+        let fields: Vec<String> = self
+            .included()
+            .map(|name| format!("payload ->> {} as {}", literal(name), quoted(name)))
+            .collect();
+        format!(
+            "{whole} and exists (select 1 from (select {} from outbox where id = known.outbox_id) where ({partition}))",
+            fields.join(", ")
+        )
+    }
+
+    fn upsert(&self) -> String {
+        format!(
+            "insert into outbox (topic, row_key, row_version, op, payload)\n    values ({}, {}, {}, 'upsert', {});",
+            literal(&self.source.topic),
+            self.row_key("new"),
+            self.version("new"),
+            self.payload("new")
+        )
+    }
+
+    /// Of a row that the ledger knows as there.
+    fn delete(&self, condition: &str) -> String {
+        let topic = literal(&self.source.topic);
+        let key = self.row_key("old");
+        format!(
+            "insert into outbox (topic, row_key, op)\n    select {topic}, {key}, 'delete'\n    \
+             where exists (select 1 from ledger where topic = {topic} and identity = {key} and op = 'upsert'){condition};"
+        )
+    }
+
+    fn place(&self) -> String {
+        match &self.source.place {
+            Place::Table(name) => format!("{} as source", quoted(name)),
+            Place::Query(text) => format!("({text}\n) as source"),
+        }
+    }
+
+    fn included(&self) -> impl Iterator<Item = &String> {
+        self.columns
+            .iter()
+            .filter(|name| !self.source.excluded.contains(name))
+    }
+
+    /// As `aftercommit.row_key` on PostgreSQL.
+    fn row_key(&self, row: &str) -> String {
+        let text = |name: &String| format!("cast({} as text)", column(row, name));
+        match &self.source.key[..] {
+            [one] => text(one),
+            several => {
+                let parts = several.iter().map(text);
+                let escaped: Vec<String> = parts
+                    .map(|part| format!("replace(replace({part}, '~', '~0'), '/', '~1')"))
+                    .collect();
+                escaped.join(" || '/' || ")
+            }
+        }
+    }
+
+    /// A time as microseconds since 1970 in UTC, as fine as SQLite reads it: to the millisecond. What is no time is left, and
+    /// the outbox refuses it.
+    fn version(&self, row: &str) -> String {
+        let Some(name) = &self.source.version else {
+            return "null".to_owned();
+        };
+        let column = column(row, name);
+        format!(
+            "case when typeof({column}) = 'text' and julianday({column}) is not null \
+             then cast(strftime('%s', {column}) as integer) * 1000000 \
+             + cast(round((strftime('%f', {column}) - strftime('%S', {column})) * 1000) as integer) * 1000 \
+             else {column} end"
+        )
+    }
+
+    /// Numbers keep every digit, which `json_object` would not do for those with a fraction; bytes are hexadecimal.
+    fn payload(&self, row: &str) -> String {
+        let fields: Vec<String> = self
+            .included()
+            .map(|name| {
+                let column = column(row, name);
+                format!(
+                    "{}, case typeof({column}) when 'real' then json(quote({column})) when 'blob' then hex({column}) else {column} end",
+                    literal(name)
+                )
+            })
+            .collect();
+        format!("json_object({})", fields.join(", "))
+    }
+}
+
+/// What a trigger is called.
+pub(super) fn trigger_name(event: &str, topic: &str) -> String {
+    format!("aftercommit_{event}_{topic}")
+}
+
+/// The names of all triggers of a topic.
+pub(super) fn trigger_names(topic: &str) -> Vec<String> {
+    EVENTS.iter().map(|event| trigger_name(event, topic)).collect()
+}
+
+/// A name, as it stands in SQL.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn column(row: &str, name: &str) -> String {
+    format!("{row}.{}", quoted(name))
+}
+
+fn condition(partition: Option<&str>) -> String {
+    partition.map_or_else(|| "true".to_owned(), |partition| format!("({partition})"))
+}

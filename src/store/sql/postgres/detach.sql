@@ -1,0 +1,1 @@
+select aftercommit.detach($1) is null as detached

@@ -1,0 +1,1 @@
+select surprise from aftercommit.surprises($1) as each (surprise)

@@ -1,0 +1,1 @@
+delete from source where topic = $1
