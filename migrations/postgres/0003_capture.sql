@@ -634,6 +634,17 @@ begin
 end
 $$;
 
+-- Reads a source without a row: an error says what is wrong with a query.
+create function aftercommit.try_reading(source aftercommit.source) returns void
+language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+declare
+    reading aftercommit.reading := aftercommit.reading_of(source);
+begin
+    execute format('select %s, %s, %s from %s limit 0', reading.row_key, reading.row_version, reading.payload, reading.from_item);
+end
+$$;
+
 -- Says where the rows of a topic are found. By `trigger`, each transaction that writes to the table admits what it has changed;
 -- by `capture`, a call of capture() does. What is there already is not admitted: capture() does that.
 create function aftercommit.attach(
@@ -663,6 +674,7 @@ begin
     values (attach.topic, attached.relation, attach.query, attach.key, attach.version, attach.exclude, attach.way)
     returning * into attached;
     if attached.query is not null then
+        perform aftercommit.try_reading(attached);
         return;
     elsif relation_id is null then
         if attached.way = 'capture' and cardinality(parse_ident(attached.relation)) = 2 then
@@ -677,9 +689,10 @@ begin
     if attached.way = 'capture' then
         return;
     end if;
-    select relkind, relispartition into kind, is_partition from pg_class where oid = relation_id;
-    if kind not in ('r', 'p') then
-        raise exception '% is no table', attached.relation
+    select relkind, relispartition into kind, is_partition
+    from pg_class where oid = relation_id and relpersistence <> 't';
+    if kind is null or kind not in ('r', 'p') then
+        raise exception '% is no table that lasts', attached.relation
             using errcode = 'invalid_parameter_value', hint = 'Triggers see tables only: attach it by capture.';
     elsif is_partition then
         raise exception '% is a partition', attached.relation
@@ -825,4 +838,5 @@ $$;
 
 revoke execute on function aftercommit.attached(), aftercommit.surprises(text) from public;
 revoke execute on function aftercommit.note(), aftercommit.note_row(), aftercommit.flush(), aftercommit.detach(text),
+    aftercommit.try_reading(aftercommit.source),
     aftercommit.attach(text, text, text[], text, text[], text, text) from public;

@@ -10,3 +10,4 @@ mod key;
 mod pooled;
 mod preview;
 mod setup;
+mod sources;
