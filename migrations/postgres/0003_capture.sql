@@ -228,12 +228,11 @@ create type aftercommit.compared as (
 -- A row key that the ledger does not know is inserted as such: the conflict clause costs as much again. Where another
 -- producer brings it at the same moment, the statement fails as a whole and runs again with the clause.
 create function aftercommit.compare(
-    source aftercommit.source, row_keys text[], slice text, deletes boolean, carefully boolean
+    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice text, deletes boolean, carefully boolean
 ) returns aftercommit.compared
 language plpgsql
 as $$
 declare
-    reading aftercommit.reading := aftercommit.reading_of(source);
     rendered text;
     gone text := '';
     looked_at text := 'cardinality($2)';
@@ -385,7 +384,7 @@ begin
 end
 $$;
 
-revoke execute on function aftercommit.compare(aftercommit.source, text[], text, boolean, boolean) from public;
+revoke execute on function aftercommit.compare(aftercommit.source, aftercommit.reading, text[], text, boolean, boolean) from public;
 
 -- Orders those who compare rows of one topic. While the database itself keeps two writers of a row key apart, they need not
 -- wait for one another; otherwise, and for a whole table, there is one at a time, until its transaction ends.
@@ -397,8 +396,9 @@ as $$
 $$;
 
 -- The way from a set of rows to the outbox: with the fast statement, and if another producer came between, with the careful one.
-create function aftercommit.admit_set(source aftercommit.source, row_keys text[], slice text, deletes boolean)
-returns aftercommit.compared
+create function aftercommit.admit_set(
+    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice text, deletes boolean
+) returns aftercommit.compared
 language plpgsql security definer
     set search_path = pg_catalog, pg_temp
     set timezone = 'UTC' set datestyle = 'ISO, YMD' set extra_float_digits = 1 set intervalstyle = 'iso_8601' set bytea_output = 'hex'
@@ -420,17 +420,17 @@ begin
     end if;
     -- For a few rows a savepoint would cost more than it saves.
     if cardinality(row_keys) < 100 then
-        return aftercommit.compare(source, row_keys, slice, deletes, true);
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
     end if;
     begin
-        return aftercommit.compare(source, row_keys, slice, deletes, false);
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, false);
     exception when unique_violation then
-        return aftercommit.compare(source, row_keys, slice, deletes, true);
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
     end;
 end
 $$;
 
-revoke execute on function aftercommit.admit_set(aftercommit.source, text[], text, boolean) from public;
+revoke execute on function aftercommit.admit_set(aftercommit.source, aftercommit.reading, text[], text, boolean) from public;
 
 -- Whether a text is no more than columns beside literals: whoever may call `capture` must not run SQL with its owner's rights.
 create function aftercommit.is_slice(slice text) returns boolean
@@ -478,7 +478,7 @@ begin
     if deletes then
         select count(*) into there from aftercommit.ledger where ledger.topic = capture.topic and op = 'upsert';
     end if;
-    compared := aftercommit.admit_set(attached, null, partition, deletes);
+    compared := aftercommit.admit_set(attached, aftercommit.reading_of(attached), null, partition, deletes);
 
     -- Looked at afterwards, since an error takes everything back.
     if partition is not null then
@@ -558,7 +558,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set enab
 as $$
 declare
     attached aftercommit.source;
-    is_unique boolean;
+    reading aftercommit.reading;
     some_keys text[];
 begin
     if not exists (select from aftercommit.touched where (xact, topic, id) = (new.xact, new.topic, new.id)) then
@@ -569,16 +569,16 @@ begin
         delete from aftercommit.touched where (xact, topic) = (new.xact, new.topic);
         return null;
     end if;
-    is_unique := (aftercommit.reading_of(attached)).is_unique;
+    reading := aftercommit.reading_of(attached);
 
     -- A statement that begins after the lock sees what everybody who held it has committed.
     if exists (select from aftercommit.touched where (xact, topic) = (new.xact, new.topic) and row_keys is null) then
         delete from aftercommit.touched where (xact, topic) = (new.xact, new.topic);
         perform aftercommit.lock_topic(new.topic, true);
-        perform aftercommit.admit_set(attached, null, null, true);
+        perform aftercommit.admit_set(attached, reading, null, null, true);
         return null;
     end if;
-    perform aftercommit.lock_topic(new.topic, not is_unique);
+    perform aftercommit.lock_topic(new.topic, not reading.is_unique);
     for some_keys in
         with noted as (
             delete from aftercommit.touched where (xact, topic) = (new.xact, new.topic)
@@ -599,13 +599,13 @@ begin
         -- With an index on the key, as many as the nearest caches hold; without one, each round reads the whole table.
         select array_agg(row_key order by row_key)
         from (
-            select row_key, (row_number() over (order by row_key) - 1) / case when is_unique then 10000 else 1000000 end as part
+            select row_key, (row_number() over (order by row_key) - 1) / case when reading.is_unique then 10000 else 1000000 end as part
             from changed
         ) as numbered
         group by part
         order by part
     loop
-        perform aftercommit.admit_set(attached, some_keys, null, false);
+        perform aftercommit.admit_set(attached, reading, some_keys, null, false);
     end loop;
     return null;
 end
