@@ -31,8 +31,8 @@ macro_rules! migrations {
     };
 }
 
-const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission", 3 "0003_capture");
-const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission", 3 "0003_capture");
+const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach");
+const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach");
 
 /// The schema version that this program brings.
 pub const SCHEMA_VERSION: i64 = POSTGRES[POSTGRES.len() - 1].0;

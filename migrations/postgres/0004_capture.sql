@@ -1,0 +1,292 @@
+-- Capture: rows of a source are compared with the ledger, and what differs is admitted, in the pipeline's own transaction.
+
+-- What a comparison came to, in rows.
+create type aftercommit.compared as (
+    admitted bigint,
+    unchanged bigint,
+    stale bigint,
+    deleted bigint
+);
+
+-- Compares rows of a source with the ledger and admits what differs, in one statement and by the rules of `admit`.
+-- `row_keys` are the rows to look at, sorted; null: all that `slice` takes in, and what is gone from there if `deletes`.
+--
+-- Rows that equal what the ledger holds are told by a look without a lock. In READ COMMITTED that is right: who wrote one
+-- of them holds the row of the source, or the topic's lock (see `lock_topic`), until he has committed. Under a snapshot
+-- that is older than that, every row goes through the ledger's lock, and meets 40001 where somebody came between.
+--
+-- A row key that the ledger does not know is inserted as such: the conflict clause costs as much again. Where another
+-- producer brings it at the same moment, the statement fails as a whole and runs again with the clause.
+create function aftercommit.compare(
+    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice text, deletes boolean, carefully boolean
+) returns aftercommit.compared
+language plpgsql
+as $$
+declare
+    rendered text;
+    gone text := '';
+    looked_at text := 'cardinality($2)';
+    result aftercommit.compared;
+begin
+    if row_keys is not null then
+        rendered := format($q$
+            select wanted.row_key, %s as row_version, case when source.%I is not null then %s end as payload
+            from unnest($2) as wanted (row_key)
+            left join %s on %s
+            $q$, reading.row_version, source.key_columns[1], reading.payload, reading.from_item, reading.has_wanted_key);
+    else
+        rendered := format($q$
+            select %s as row_key, %s as row_version, %s as payload
+            from %s
+            where %s
+            $q$, reading.row_key, reading.row_version, reading.payload, reading.from_item, coalesce('(' || slice || ')', 'true'));
+        looked_at := format('(select count(*) from %s where %s)', reading.from_item, coalesce('(' || slice || ')', 'true'));
+    end if;
+    if deletes then
+        gone := format($q$
+            union all
+            select known.identity, null, 'delete', 'null', sha256('null'), false, null
+            from aftercommit.ledger as known
+            where known.topic = $1 and known.op = 'upsert'
+                and not exists (select from %s where (%s) = known.identity)
+            $q$, reading.from_item, reading.row_key);
+        if slice is not null then
+            -- Which rows of the slice have gone, their last payloads say.
+            gone := gone || format($q$
+                and exists (
+                    select from aftercommit.outbox, json_populate_record(null::%s, outbox.payload) as source
+                    where outbox.id = known.outbox_id and (%s)
+                )
+                $q$, to_regclass(source.relation), slice);
+        end if;
+    end if;
+    if not reading.is_unique then
+        -- The newest of each row key. Without versions there is none, unless all are equal.
+        rendered := format($q$
+            select row_key, row_version,
+                case when $5 or next_content is null or next_content = payload::text then payload
+                else aftercommit.refuse(
+                    format('topic "%%s": several rows with different content have the row key "%%s"', $1, row_key),
+                    'Name the columns that tell rows apart as the key, or a version column: then the newest counts.')::json
+                end as payload
+            from (
+                select row_key, row_version, payload, row_number() over newest as place, lead(payload::text) over newest as next_content
+                from (%s) as every
+                window newest as (partition by row_key order by row_version desc nulls first, payload::text desc)
+            ) as ordered
+            where place = 1
+            $q$, rendered);
+    end if;
+
+    execute format($q$
+        -- Without the fences (`offset 0`) what is named once here would be computed at each use.
+        with rendered as (%1$s offset 0),
+        here as (
+            select
+                case when octet_length(row_key) between 1 and 1024 then row_key
+                else aftercommit.refuse(
+                    format('topic "%%s": the row key of a row is %%s', $1,
+                        coalesce(format('%%s bytes long', octet_length(row_key)), 'null')),
+                    'A row key has 1 to 1024 bytes and no part that is null.')
+                end as row_key,
+                row_version,
+                case when payload is null then 'delete' else 'upsert' end as op,
+                coalesce(payload, 'null') as payload,
+                sha256(convert_to(coalesce(payload, 'null')::text, 'UTF8')) as fingerprint
+            from rendered
+            offset 0
+        ),
+        changed as materialized (
+            select here.row_key, here.row_version, here.op, here.payload, here.fingerprint,
+                coalesce(here.row_version < known.row_version, false) as is_stale,
+                case when known.op is null and not $4 then nextval('aftercommit.outbox_id_seq') end as new_id
+            from here
+            left join %2$s
+            where case
+                when here.op = 'delete' then known.op = 'upsert'
+                else $3 or known.op is null
+                    or aftercommit.is_news(known.fingerprint, known.op, known.row_version, here.fingerprint, here.op, here.row_version)
+                    or here.row_version < known.row_version
+                end
+            %3$s
+        ),
+        inserted as (
+            insert into aftercommit.ledger (topic, identity, fingerprint, row_version, generation, op, outbox_id, admitted)
+            select $1, row_key, fingerprint, row_version, 1, op, new_id, true
+            from changed
+            where new_id is not null
+            order by row_key
+        ),
+        met as (
+            insert into aftercommit.ledger as known (topic, identity, fingerprint, row_version, generation, op, outbox_id, admitted)
+            select $1, row_key, fingerprint, row_version, 1, op, nextval('aftercommit.outbox_id_seq'), true
+            from changed
+            where new_id is null and not is_stale
+            order by row_key
+            on conflict (topic, identity) do update set
+                admitted = aftercommit.is_change(known.fingerprint, known.op, excluded.fingerprint, excluded.op),
+                generation = known.generation
+                    + aftercommit.is_change(known.fingerprint, known.op, excluded.fingerprint, excluded.op)::integer,
+                outbox_id = case when aftercommit.is_change(known.fingerprint, known.op, excluded.fingerprint, excluded.op)
+                    then nextval('aftercommit.outbox_id_seq') else known.outbox_id end,
+                fingerprint = excluded.fingerprint,
+                op = excluded.op,
+                row_version = greatest(known.row_version, excluded.row_version)
+            where aftercommit.is_news(known.fingerprint, known.op, known.row_version,
+                excluded.fingerprint, excluded.op, excluded.row_version)
+            returning known.identity, known.generation, known.outbox_id, known.admitted
+        ),
+        written as (
+            insert into aftercommit.outbox (id, topic, row_key, row_version, generation, op, payload)
+            select id, $1, row_key, row_version, generation, op,
+                case when octet_length(payload::text) <= (select max_payload_bytes from aftercommit.topic where name = $1) then payload
+                else aftercommit.refuse(
+                    format('topic "%%s", row key "%%s": the payload has %%s bytes, more than allowed', $1, row_key,
+                        octet_length(payload::text)),
+                    'Raise max_payload_bytes of the topic, or exclude the column that is large.')::json
+                end
+            from (
+                select new_id as id, 1 as generation, row_key, row_version, op, payload from changed where new_id is not null
+                union all
+                select met.outbox_id, met.generation, changed.row_key, changed.row_version, changed.op, changed.payload
+                from met join changed on changed.row_key = met.identity
+                where met.admitted
+            ) as admitted
+            returning op
+        )
+        select count(*) filter (where op = 'upsert'), %4$s, (select count(*) from changed where is_stale),
+            count(*) filter (where op = 'delete')
+        from written
+        $q$,
+        rendered,
+        -- Few rows look each for its own; all of a topic at once are joined.
+        case when row_keys is null
+            then '(select * from aftercommit.ledger where topic = $1) as known on known.identity = here.row_key'
+            else 'lateral (select * from aftercommit.ledger where topic = $1 and identity = here.row_key limit 1) as known on true'
+        end,
+        gone, looked_at)
+    into result
+    using source.topic, row_keys, current_setting('transaction_isolation') not in ('read committed', 'read uncommitted'),
+        carefully, source.version_column is not null;
+    result.unchanged := greatest(0, result.unchanged - result.admitted - result.stale
+        - case when row_keys is null then 0 else result.deleted end);
+    return result;
+end
+$$;
+
+revoke execute on function aftercommit.compare(aftercommit.source, aftercommit.reading, text[], text, boolean, boolean) from public;
+
+-- Orders those who compare rows of one topic. While the database itself keeps two writers of a row key apart, they need not
+-- wait for one another; otherwise, and for a whole table, there is one at a time, until its transaction ends.
+create function aftercommit.lock_topic(topic text, alone boolean) returns void
+language sql
+as $$
+    select case when alone then pg_advisory_xact_lock(hashtextextended('aftercommit ' || topic, 0))
+        else pg_advisory_xact_lock_shared(hashtextextended('aftercommit ' || topic, 0)) end
+$$;
+
+-- The way from a set of rows to the outbox: with the fast statement, and if another producer came between, with the careful one.
+create function aftercommit.admit_set(
+    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice text, deletes boolean
+) returns aftercommit.compared
+language plpgsql security definer
+    set search_path = pg_catalog, pg_temp
+    set timezone = 'UTC' set datestyle = 'ISO, YMD' set extra_float_digits = 1 set intervalstyle = 'iso_8601' set bytea_output = 'hex'
+    set standard_conforming_strings = on
+    set aftercommit.set_based = 'on'
+    set work_mem = '64MB' set jit = off
+    set enable_seqscan = on set enable_bitmapscan = on set enable_hashjoin = on set enable_mergejoin = on set enable_nestloop = on
+as $$
+declare
+    registered aftercommit.topic;
+begin
+    select * into registered from aftercommit.topic where name = source.topic;
+    if not found then
+        registered := aftercommit.register_topic(source.topic, 'state');
+    end if;
+    if registered.kind <> 'state' then
+        raise exception 'topic "%" is of kind %; a table can only be captured into a state topic', source.topic, registered.kind
+            using errcode = 'invalid_parameter_value', hint = 'Choose another topic.';
+    end if;
+    -- For a few rows a savepoint would cost more than it saves.
+    if cardinality(row_keys) < 100 then
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
+    end if;
+    begin
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, false);
+    exception when unique_violation then
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
+    end;
+end
+$$;
+
+revoke execute on function aftercommit.admit_set(aftercommit.source, aftercommit.reading, text[], text, boolean) from public;
+
+-- Whether a text is no more than columns beside literals: whoever may call `capture` must not run SQL with its owner's rights.
+create function aftercommit.is_slice(slice text) returns boolean
+language sql immutable strict
+as $$
+    with part as (
+        select $p$\s*("[^"]+"|[[:alpha:]_]\w*)\s*$p$ as name,
+            $p$((date|timestamp|timestamptz)\s*)?('([^']|'')*'|-?\d+(\.\d+)?|true|false)\s*$p$ as literal
+    ), term as (
+        select format('%1$s((=|<>|!=|<=|>=|<|>)\s*%2$s|in\s*\(\s*%2$s(,\s*%2$s)*\)\s*|is\s+(not\s+)?null\s*)', name, literal) as term
+        from part
+    )
+    select slice ~* format('^%1$s(\mand\M%1$s)*$', term) from term
+$$;
+
+-- What a pipeline calls as the last statement of its transaction: compares the whole source with the ledger, or a slice of it
+-- ("event_date = '2025-05-18'"), and admits what differs. Rows that are gone from the source become deletes only if asked for, and
+-- never when that would be all of them, or more than `max_delete_ratio`.
+create function aftercommit.capture(
+    topic text, partition text default null, deletes boolean default false, max_delete_ratio double precision default 0.2,
+    out admitted bigint, out unchanged bigint, out stale bigint, out deleted bigint
+)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+    attached aftercommit.source;
+    compared aftercommit.compared;
+    there bigint;
+begin
+    select * into attached from aftercommit.source where source.topic = capture.topic;
+    if not found then
+        raise exception 'topic "%" has no source', topic
+            using errcode = 'invalid_parameter_value',
+            hint = format('Say once where its rows are: aftercommit attach TABLE --topic %s --key COLUMN --by capture', topic);
+    elsif deletes and partition is not null and attached.query is not null then
+        raise exception 'topic "%": what is gone from a slice of a query cannot be known', topic
+            using errcode = 'invalid_parameter_value', hint = 'Make the query a view and attach that, or capture without a slice.';
+    end if;
+    if not aftercommit.is_slice(partition) then
+        raise exception 'topic "%": the partition is not understood: %', topic, partition
+            using errcode = 'invalid_parameter_value',
+            hint = 'Write columns beside literals, joined by "and": event_date = ''2025-05-18'' and region in (''eu'', ''us'')';
+    end if;
+    perform aftercommit.lock_topic(topic, true);
+    if deletes then
+        select count(*) into there from aftercommit.ledger where ledger.topic = capture.topic and op = 'upsert';
+    end if;
+    compared := aftercommit.admit_set(attached, aftercommit.reading_of(attached), null, partition, deletes);
+
+    -- Looked at afterwards, since an error takes everything back.
+    if partition is not null then
+        there := compared.deleted + compared.admitted + compared.unchanged + compared.stale;
+    end if;
+    if compared.deleted > 0 and compared.admitted + compared.unchanged + compared.stale = 0 then
+        raise exception 'topic "%": all % rows would be deleted; nothing was captured', topic, compared.deleted
+            using errcode = 'data_exception', hint = 'Is the source empty by mistake? Without deletes, capture it again.';
+    elsif compared.deleted > max_delete_ratio * there then
+        raise exception 'topic "%": % of % rows would be deleted, more than the % %% allowed; nothing was captured',
+            topic, compared.deleted, there, round((max_delete_ratio * 100)::numeric, 1)
+            using errcode = 'data_exception', hint = 'If that is meant, raise max_delete_ratio.';
+    end if;
+    admitted := compared.admitted;
+    unchanged := compared.unchanged;
+    stale := compared.stale;
+    deleted := compared.deleted;
+end
+$$;
+
+revoke execute on function aftercommit.capture(text, text, boolean, double precision) from public;

@@ -1,0 +1,4 @@
+-- Capture: rows of a source are compared with the ledger, and what differs goes into the outbox.
+--
+-- Nothing is needed here. SQLite keeps no functions, so the program makes the statements (`src/store/sources/sqlite_text.rs`), and the
+-- triggers of the outbox decide.

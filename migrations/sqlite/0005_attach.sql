@@ -1,0 +1,3 @@
+-- Attach: row triggers of a table insert into the outbox.
+--
+-- Nothing is needed here: `attach` makes the triggers (`src/store/sources/sqlite_text.rs`).
