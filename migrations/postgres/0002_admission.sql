@@ -232,7 +232,7 @@ $$;
 
 revoke execute on function aftercommit.admit(), aftercommit.owe(), aftercommit.register_topic(text, text) from public;
 
--- What `compare` (0003) writes in sets has been through the ledger already; nobody but the owner's own functions can say so.
+-- What `compare` (0004) writes in sets has been through the ledger already; nobody but the owner's own functions can say so.
 create trigger admit before insert on aftercommit.outbox
     for each row
     when (new.id is null or not (

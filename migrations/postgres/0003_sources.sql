@@ -1,11 +1,11 @@
 -- Capture: the changed rows of a table become outbox rows by themselves, in the transaction that changed them.
 --
---   a statement ──▶ note(): the touched row keys, and a checksum of what was there before and is there now
---   the commit  ──▶ flush(): where the checksums differ, compare(): the rows as they are now against the ledger
---   capture()   ──▶ compare() of a whole table, query or slice, at the pipeline's own call
+--   a statement ──▶ note(): (0005) the touched row keys, and a hash of what was there before and is there now
+--   the commit  ──▶ flush(): (0005) where those do not add up to nothing, compare(): the rows as they are now against the ledger
+--   capture()   ──▶ (0004) compare() of a whole table, query or slice, at the pipeline's own call
 --
 -- Why notes and not row triggers: a pipeline that deletes and inserts again would make two changes of each row. Here only
--- what differs at the commit counts. Why checksums: a pipeline that runs again changes nothing, and should cost little.
+-- what differs at the commit counts. Why hashes: a pipeline that runs again changes nothing, and should cost little.
 --
 -- Who writes to an attached table needs no right here: the functions run with their owner's. So their search_path is fixed,
 -- and so are the settings that the text of a value depends on: no session's time zone changes a payload.

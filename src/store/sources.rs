@@ -1,7 +1,7 @@
 //! Sources: tables whose committed changes become outbox rows by themselves.
 //!
-//! On PostgreSQL this is done by functions of the schema (`migrations/postgres/0003_capture.sql`), which pipelines call too;
-//! on SQLite, which has none, by statements that [`sqlite`] makes.
+//! On PostgreSQL this is done by functions of the schema (migrations `0003` to `0005`), which pipelines call too;
+//! on SQLite, which has none, by statements that the module `sqlite` makes.
 
 mod sqlite;
 mod sqlite_text;
