@@ -113,7 +113,7 @@ begin
 
     if source.query is not null then
         reading.from_item := format(E'(%s\n) as source', source.query);
-        reading.payload := 'row_to_json(source)';
+        reading.payload := 'row_to_json(source.*)';
         return reading;
     end if;
 
@@ -142,9 +142,9 @@ begin
 
     reading.from_item := format('%s as source', relation_id);
     reading.shape := aftercommit.shape_of(relation_id);
-    reading.payload := 'row_to_json(source)';
+    reading.payload := 'row_to_json(source.*)';
     if source.excluded <> '{}' then
-        select format('(select row_to_json(picked) from (select %s) as picked)', string_agg(format('source.%I', attname), ', ' order by attnum))
+        select format('(select row_to_json(picked.*) from (select %s) as picked)', string_agg(format('source.%I', attname), ', ' order by attnum))
             into reading.payload
             from pg_attribute
             where attrelid = relation_id and attnum > 0 and not attisdropped and attname <> all (source.excluded);
