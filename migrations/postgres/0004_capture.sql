@@ -259,6 +259,10 @@ begin
         raise exception 'topic "%": what is gone from a slice of a query cannot be known', topic
             using errcode = 'invalid_parameter_value', hint = 'Make the query a view and attach that, or capture without a slice.';
     end if;
+    if max_delete_ratio between 0 and 1 is not true then
+        raise exception 'topic "%": max_delete_ratio is %', topic, coalesce(max_delete_ratio::text, 'null')
+            using errcode = 'invalid_parameter_value', hint = 'It is a number from 0 to 1.';
+    end if;
     if not aftercommit.is_slice(partition) then
         raise exception 'topic "%": the partition is not understood: %', topic, partition
             using errcode = 'invalid_parameter_value',

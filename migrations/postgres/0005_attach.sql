@@ -175,13 +175,17 @@ declare
     relation_id regclass := to_regclass(attach.relation);
     attached aftercommit.source;
     reading aftercommit.reading;
-    kind "char";
+    relation_kind "char";
     is_partition boolean;
     members oid[];
     member regclass;
     suffix text := left(md5(attach.topic), 8);
     arguments text;
 begin
+    if exists (select from aftercommit.topic where name = attach.topic and topic.kind <> 'state') then
+        raise exception 'topic "%" is of kind event; a table is attached to a state topic', attach.topic
+            using errcode = 'invalid_parameter_value', hint = 'Choose another topic.';
+    end if;
     attached.relation := case
         when relation_id is not null
         then (select format('%I.%I', nspname, relname) from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -207,15 +211,15 @@ begin
     if attached.way = 'capture' then
         return;
     end if;
-    select relkind, relispartition into kind, is_partition
+    select relkind, relispartition into relation_kind, is_partition
     from pg_class where oid = relation_id and relpersistence <> 't';
-    if kind is null or kind not in ('r', 'p') then
+    if relation_kind is null or relation_kind not in ('r', 'p') then
         raise exception '% is no table that lasts', attached.relation
             using errcode = 'invalid_parameter_value', hint = 'Triggers see tables only: attach it by capture.';
     elsif is_partition then
         raise exception '% is a partition', attached.relation
             using errcode = 'invalid_parameter_value', hint = 'Attach the table that it belongs to.';
-    elsif kind = 'r' and exists (select from pg_inherits where inhparent = relation_id) then
+    elsif relation_kind = 'r' and exists (select from pg_inherits where inhparent = relation_id) then
         raise exception 'other tables inherit from %', attached.relation
             using errcode = 'invalid_parameter_value', hint = 'Attach it by capture.';
     end if;
@@ -237,7 +241,7 @@ begin
             for each statement execute function aftercommit.note(%s)', suffix, member, arguments);
     end loop;
     -- Partitions that come later inherit row triggers, and no others.
-    if kind = 'p' then
+    if relation_kind = 'p' then
         arguments := format('%L, %L', attached.topic, reading.row_key);
         execute format('create trigger aftercommit_insert_row_%s after insert on %s for each row
             when (new.tableoid <> all (%L::oid[])) execute function aftercommit.note_row(%s)', suffix, relation_id, members, arguments);
@@ -308,6 +312,12 @@ begin
             from pg_catalog.pg_attribute, pg_class
             where attrelid = relation_id and pg_class.oid = attrelid and relkind in ('r', 'p')
                 and attname = any (attached.key_columns) and not attnotnull;
+        return query
+            select format('%s belongs to %s: what its owner puts there (types, rules of a view) is run with the rights of %s, who owns the '
+                'schema aftercommit; let that be a role with few other rights', attached.relation, relowner::regrole, nspowner::regrole)
+            from pg_catalog.pg_class, pg_catalog.pg_namespace
+            where pg_class.oid = relation_id and nspname = 'aftercommit' and relowner <> nspowner
+                and not (select rolsuper from pg_catalog.pg_roles where pg_roles.oid = relowner);
         if not (aftercommit.reading_of(attached)).is_unique then
             return next format('no unique index keeps rows of %s apart by %s: those who write to it wait for one another at their commit',
                 attached.relation, array_to_string(attached.key_columns, ', '));

@@ -8,6 +8,17 @@ use crate::store::error::StoreError;
 
 /// Looks whether the source can be read as it is described, and takes down what was attached to the topic before.
 pub(super) async fn prepare(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
+    let kind = "select kind from topic where name = $1";
+    let kind: Option<String> = sqlx::query_scalar(kind)
+        .bind(&source.topic)
+        .fetch_optional(&mut *connection)
+        .await?;
+    if kind.as_deref() == Some("event") {
+        return Err(StoreError::Refused(format!(
+            "topic \"{}\" is of kind event; a table is attached to a state topic: choose another topic",
+            source.topic
+        )));
+    }
     take_down_triggers(connection, &source.topic).await?;
     let reading = match (reading(connection, source).await, source.way) {
         (Ok(reading), _) => reading,

@@ -120,6 +120,14 @@ on_both! {
         assert!(world.inner.database.attached().await.unwrap().is_empty());
     }
 
+    async fn a_topic_of_events_takes_no_table(backend: Backend) {
+        let world = World::with_table(backend).await;
+        world.run("insert into aftercommit.outbox (topic, row_key, op, payload) values ('happened', '1', 'event', '1')").await;
+        let mut source = customers(Way::Capture);
+        source.topic = "happened".to_owned();
+        assert!(world.refusal(source).await.contains("of kind event"));
+    }
+
     async fn a_row_without_a_key_fails_its_transaction(backend: Backend) {
         let world = World::with_table(backend).await;
         world.run("create table loose (id bigint, name text)").await;

@@ -311,6 +311,34 @@ async fn whoever_may_capture_runs_no_sql_with_its_owners_rights() {
     }
 }
 
+#[tokio::test]
+async fn a_ratio_that_is_none_refuses_every_capture() {
+    let world = World::captured(Backend::Postgres).await;
+    for ratio in ["null", "'NaN'", "-0.1", "1.1"] {
+        let sql =
+            format!("select aftercommit.capture('customers', deletes => true, max_delete_ratio => {ratio})");
+        let error = world.try_run(&sql).await.unwrap_err().to_string();
+        assert!(error.contains("max_delete_ratio is"), "{ratio}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_table_of_another_owner_is_told_of() {
+    let world = World::with_table(Backend::Postgres).await;
+    world
+        .run("create role owner_of_kinds; alter table customers owner to owner_of_kinds")
+        .await;
+    world.attach(customers(Way::Trigger)).await.unwrap();
+    let said = world.inner.database.surprises("customers").await.unwrap();
+    assert!(
+        said.iter().any(|line| line.contains("belongs to owner_of_kinds")),
+        "{said:?}"
+    );
+    world
+        .run("drop owned by owner_of_kinds; drop role owner_of_kinds")
+        .await;
+}
+
 fn events() -> Source {
     Source {
         topic: "customers".to_owned(),
