@@ -145,10 +145,9 @@ impl Bench {
         self.attach(table, Watch::Capture).await?;
         let insert = self.timed(&insert(table, rows)).await?;
         let first = self.timed("select aftercommit.capture('large')").await?;
-        self.run(
-            "update large set name = 'new' where id % 100 = 0; vacuum analyze large, aftercommit.ledger",
-        )
-        .await?;
+        self.run("update large set name = 'new' where id % 100 = 0")
+            .await?;
+        self.run("vacuum analyze large, aftercommit.ledger").await?;
         let pid: i32 = sqlx::query_scalar("select pg_backend_pid()")
             .fetch_one(&mut self.session)
             .await?;
