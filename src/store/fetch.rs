@@ -10,7 +10,7 @@ use super::leases::of_shard;
 use super::{CancelAsked, FetchLimits, Fetched, Owed, OwedId, Shard, StoreError};
 use crate::core::decide::CancelRequest;
 use crate::core::queue::Mark;
-use crate::core::row::{Op, OutboxRow, RowId};
+use crate::core::row::{OutboxRow, RowId};
 use crate::core::time::Timestamp;
 
 pub(super) async fn fetch(
@@ -230,13 +230,12 @@ impl OutboxColumns {
 
     /// The row of the outbox among the columns.
     pub(super) fn outbox_row(&self, row: &Row, id: i64) -> Result<OutboxRow, StoreError> {
-        let op = row.text(self.op)?.parse::<Op>();
         Ok(OutboxRow {
             id,
             row: RowId::new(row.text(self.topic)?, row.text(self.row_key)?),
             row_version: row.opt_int(self.row_version)?,
             generation: row.int(self.generation)?,
-            op: op.map_err(|unknown| StoreError::Unexpected(unknown.to_string()))?,
+            op: row.word(self.op)?,
             payload: row.json(self.payload)?.into(),
             headers: row.opt_json(self.headers)?.map(Into::into),
             created_at: row.time(self.created_at)?,

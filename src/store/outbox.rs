@@ -11,7 +11,7 @@ use sqlx::sqlite::{Sqlite, SqliteConnection};
 use super::StoreError;
 use super::database::postgres::{self, Prepared};
 use super::database::{Args, Batch, Database, Row, Statement, Transaction, only, sql, sqlite};
-use crate::core::row::{NewRow, TopicKind, UnknownWord};
+use crate::core::row::{NewRow, TopicKind};
 
 /// Rows that travel in one statement at most.
 const CHUNK_ROWS: usize = 1_000;
@@ -132,12 +132,7 @@ impl Database {
         let rows = self
             .read(sql!(shared "topic_kind"), Args::new().text(topic))
             .await?;
-        let Some(row) = rows.first() else {
-            return Ok(None);
-        };
-        let kind = row.text("kind")?.parse();
-        kind.map(Some)
-            .map_err(|error: UnknownWord| StoreError::Unexpected(error.to_string()))
+        rows.first().map(|row| row.word("kind")).transpose()
     }
 }
 

@@ -152,10 +152,7 @@ impl Attached {
                 key: read_names(row.text("key_columns")?)?,
                 version: row.opt_text("version_column")?.map(str::to_owned),
                 excluded: read_names(row.text("excluded")?)?,
-                way: row
-                    .text("way")?
-                    .parse()
-                    .map_err(|error: UnknownWay| StoreError::Unexpected(error.to_string()))?,
+                way: row.word("way")?,
             },
             problem: row.opt_text("problem")?.map(str::to_owned),
         })

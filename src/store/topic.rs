@@ -152,7 +152,7 @@ impl HeldRow {
             id: row.int("id")?,
             row_key: row.text("row_key")?.to_owned(),
             row_version: row.opt_int("row_version")?,
-            op: op(row)?,
+            op: row.word("op")?,
             payload: row.json("payload")?.to_owned(),
             deliveries: row.int("deliveries")?,
         })
@@ -164,7 +164,7 @@ impl Entry {
         Ok(Self {
             identity: row.text("identity")?.to_owned(),
             row_version: row.opt_int("row_version")?,
-            op: op(row)?,
+            op: row.word("op")?,
             fingerprint: row.text("fingerprint")?.to_owned(),
         })
     }
@@ -175,7 +175,7 @@ impl Newest {
         Ok(Self {
             row_key: row.text("row_key")?.to_owned(),
             row_version: row.int("row_version")?,
-            op: op(row)?,
+            op: row.word("op")?,
             payload: row.json("payload")?.to_owned(),
             generation: row.int("generation")?,
             outbox_id: row.int("outbox_id")?,
@@ -201,9 +201,4 @@ impl Session {
             writes: row.bool("writes")?,
         })
     }
-}
-
-fn op(row: &Row) -> Result<Op, StoreError> {
-    let op = row.text("op")?.parse::<Op>();
-    op.map_err(|error| StoreError::Unexpected(error.to_string()))
 }

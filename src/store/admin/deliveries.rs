@@ -129,12 +129,12 @@ impl Delivery {
                 outbox_id: row.int("outbox_id")?,
                 destination: row.text("destination")?.to_owned(),
             },
-            state: word(row.text("state")?)?,
-            reason: row.opt_text("reason")?.map(word).transpose()?,
+            state: row.word("state")?,
+            reason: row.opt_word("reason")?,
             topic: row.text("topic")?.to_owned(),
             row_key: row.text("row_key")?.to_owned(),
             row_version: row.opt_int("row_version")?,
-            op: word(row.text("op")?)?,
+            op: row.word("op")?,
             created_at: row.time("created_at")?,
             attempts: row.int("attempts")?,
             key_epoch: row.int("key_epoch")?,
@@ -145,14 +145,4 @@ impl Delivery {
             settled_at: row.opt_time("settled_at")?,
         })
     }
-}
-
-/// A word that the tables allow; another one is a bug.
-pub(super) fn word<T>(text: &str) -> Result<T, StoreError>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    text.parse()
-        .map_err(|unknown: T::Err| StoreError::Unexpected(unknown.to_string()))
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::deliveries::{Delivery, word};
+use super::deliveries::Delivery;
 use super::filter::{Cursor, DeliveryId};
 use super::pauses::Act;
 use super::replay_request::{ReplayRequest, RequestKey, StaleRows, json};
@@ -222,12 +222,12 @@ impl Replay {
         };
         Ok(Self {
             id: row.int("id")?,
-            state: word(row.text("state")?)?,
+            state: row.word("state")?,
             request: ReplayRequest {
                 selection: selection.map_err(|error| {
                     StoreError::Unexpected(format!("the filter of a replay cannot be read: {error}"))
                 })?,
-                key: word(row.text("key_mode")?)?,
+                key: row.word("key_mode")?,
                 stale,
             },
             reason: row.text("reason")?.to_owned(),

@@ -4,6 +4,7 @@
 //! statement, so it comes back as [`StoreError::Unexpected`].
 
 use std::fmt::Display;
+use std::str::FromStr;
 
 use sqlx::postgres::{PgRow, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteRow};
@@ -61,6 +62,25 @@ impl Row {
     /// A text or null.
     pub(crate) fn opt_text(&self, column: impl Column) -> Result<Option<&str>, StoreError> {
         self.get(column)
+    }
+
+    /// A word that the tables allow; another one is a bug.
+    pub(crate) fn word<T>(&self, column: impl Column) -> Result<T, StoreError>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        self.opt_word(column)?.ok_or_else(|| null(column))
+    }
+
+    /// Such a word or null.
+    pub(crate) fn opt_word<T>(&self, column: impl Column) -> Result<Option<T>, StoreError>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        let word = self.opt_text(column)?.map(str::parse).transpose();
+        word.map_err(|unknown: T::Err| StoreError::Unexpected(unknown.to_string()))
     }
 
     /// JSON, as it was written.

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 use crate::core::delivery::State;
 use crate::core::time::Timestamp;
-use crate::store::admin::deliveries::word;
 use crate::store::admin::pauses::Pause;
 use crate::store::admin::{AdminStore, walk};
 use crate::store::database::{Args, Row, Statement, only, sql};
@@ -170,7 +169,7 @@ impl DestinationStatus {
 
 impl Settled {
     fn set(&mut self, row: &Row) -> Result<(), StoreError> {
-        let count = match word(row.text("state")?)? {
+        let count = match row.word("state")? {
             State::Delivered => &mut self.delivered,
             State::Dead => &mut self.dead,
             State::Uncertain => &mut self.uncertain,
