@@ -6,7 +6,7 @@
 //! transaction was given up, in another that changes nothing.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::batch::OnBad;
 use super::error::{BadLine, CaptureError};
@@ -37,23 +37,17 @@ impl Suspects {
     /// The row that is to blame; where the database takes all of them now, which depends on the rows before, the lines among which it is.
     pub(super) async fn named(self, database: &Database) -> CaptureError {
         let rows = Arc::new(self.rows);
-        let found = Arc::new(OnceLock::new());
-        let (of_task, to_set) = (Arc::clone(&rows), Arc::clone(&found));
-        let look: Result<(), _> = database
-            .write(move |transaction| {
+        let of_task = Arc::clone(&rows);
+        let refused = database
+            .try_out(move |transaction| {
                 Box::pin(async move {
                     let (_, refused) = admit(transaction, &of_task, OnBad::Stop).await?;
-                    if let Some(first) = refused.into_iter().next() {
-                        // It is looked for once.
-                        let _ = to_set.set(first);
-                    }
-                    // Never committed.
-                    Err(StoreError::Refused("only a look".to_owned()))
+                    Ok(refused.into_iter().next())
                 })
             })
             .await;
-        drop(look);
-        let found = Arc::into_inner(found).and_then(OnceLock::into_inner);
+        // Where the look fails, what the database said at first stands.
+        let found = refused.ok().flatten();
         match (found, &self.lines[..]) {
             (Some(Refused { index, problem }), lines) => {
                 let text = Some(rows[index].payload.clone());

@@ -69,6 +69,13 @@ pub(crate) enum Engine {
     Sqlite(Arc<Sqlite>),
 }
 
+/// How a transaction ends whose work has succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Commit,
+    Rollback,
+}
+
 impl Database {
     /// Reads the address and gets ready; connections are made when they are needed. `check` says whether it answers.
     ///
@@ -205,23 +212,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
     {
-        let (engine, patience, tasks) = (self.engine.clone(), self.answer_timeout, self.tasks.clone());
-        self.in_a_task(async move {
-            let mut transaction = Transaction::begin(&engine, patience, &tasks).await?;
-            match work(&mut transaction).await {
-                Ok(value) => {
-                    crate::crash_point!("before_commit");
-                    transaction.commit().await?;
-                    crate::crash_point!("after_commit");
-                    Ok(value)
-                }
-                Err(error) => {
-                    transaction.rollback().await;
-                    Err(error)
-                }
-            }
-        })
-        .await
+        self.transact(work, End::Commit).await
     }
 
     /// Runs `work` in a transaction that is rolled back, whatever comes of it.
@@ -230,12 +221,30 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
     {
+        self.transact(work, End::Rollback).await
+    }
+
+    /// Runs `work` in a transaction, which ends so if it returns `Ok`.
+    async fn transact<T, F>(&self, work: F, end: End) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
+    {
         let (engine, patience, tasks) = (self.engine.clone(), self.answer_timeout, self.tasks.clone());
         self.in_a_task(async move {
             let mut transaction = Transaction::begin(&engine, patience, &tasks).await?;
-            let outcome = work(&mut transaction).await;
-            transaction.rollback().await;
-            outcome
+            match (work(&mut transaction).await, end) {
+                (Ok(value), End::Commit) => {
+                    crate::crash_point!("before_commit");
+                    transaction.commit().await?;
+                    crate::crash_point!("after_commit");
+                    Ok(value)
+                }
+                (outcome, _) => {
+                    transaction.rollback().await;
+                    outcome
+                }
+            }
         })
         .await
     }
