@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::env::VarError;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ allow_networks = ["127.0.0.0/8"]
 
 /// Delivers `newest`, out of order, and returns the row keys of which the receiver did not hear the newest version last.
 pub(super) async fn overwritten(newest: &[Newest], clock: &dyn Clock) -> Result<Vec<String>, ScratchError> {
-    let folder = Folder::new()?;
-    let url = format!("sqlite://{}", folder.0.join("verify.db").display());
+    let folder = tempfile::Builder::new().prefix("aftercommit-verify-").tempdir()?;
+    let url = format!("sqlite://{}", folder.path().join("verify.db").display());
     let receiver = Receiver::start(ReceiverOptions::default()).await?;
     let addresses = Addresses {
         database_url: url.clone(),
@@ -191,23 +191,5 @@ impl Sources for Addresses {
 
     fn file(&self, _: &Path) -> io::Result<String> {
         Err(io::ErrorKind::NotFound.into())
-    }
-}
-
-/// A directory that is deleted when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("aftercommit-verify-{}", Uuid::new_v4().simple()));
-        std::fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be deleted lies where the system clears up.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

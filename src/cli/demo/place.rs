@@ -1,10 +1,7 @@
 //! Where the demo runs: a SQLite file of its own, or a PostgreSQL database that holds nothing but demos.
 
-use std::path::PathBuf;
-use std::{env, fs, io};
-
 use secrecy::SecretString;
-use uuid::Uuid;
+use tempfile::TempDir;
 
 use crate::cli::exit::Problem;
 use crate::store::{Database, DatabaseOptions, MissingFile, SqlStore, Store as _, StoreError};
@@ -19,7 +16,7 @@ pub(super) struct Place {
     /// For people; shows no password.
     pub(super) name: &'static str,
     // Last, since fields are dropped in order: the file goes after its connections.
-    _folder: Option<Folder>,
+    _folder: Option<TempDir>,
 }
 
 impl Place {
@@ -28,8 +25,8 @@ impl Place {
         let (url, name, folder) = if let Some(url) = url {
             (url.clone(), "the database that you named", None)
         } else {
-            let folder = Folder::new()?;
-            let url = format!("sqlite://{}", folder.0.join("demo.db").display());
+            let folder = tempfile::Builder::new().prefix("aftercommit-demo-").tempdir()?;
+            let url = format!("sqlite://{}", folder.path().join("demo.db").display());
             (
                 SecretString::from(url),
                 "a SQLite file that is gone afterwards",
@@ -67,23 +64,5 @@ impl Place {
             name,
             _folder: folder,
         })
-    }
-}
-
-/// A directory that is deleted when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> io::Result<Self> {
-        let path = env::temp_dir().join(format!("aftercommit-demo-{}", Uuid::new_v4().simple()));
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be deleted lies where the system clears up.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
