@@ -20,8 +20,8 @@ use super::query::Query;
 use super::server::{Limits, Remote};
 use super::spool::{Spooled, spool};
 use super::state::AdminState;
-use crate::capture::{self, Array, CaptureError, Mapping, Ndjson, Requested, Rows};
-use crate::core::row::{Op, TopicKind};
+use crate::capture::{self, Array, CaptureError, Mapping, Ndjson, Outcome, Requested, Rows, Summary};
+use crate::core::row::Op;
 use crate::store::Enqueued;
 use crate::store::admin::RequestKey;
 use crate::store::requests::OutboxRequest;
@@ -37,16 +37,6 @@ pub(super) struct Intake {
     places: Semaphore,
     /// The keys of those that are under way.
     keys: Mutex<HashSet<String>>,
-}
-
-/// What became of the rows, as `aftercommit enqueue --json` says it.
-#[derive(serde::Serialize)]
-struct Summary {
-    admitted: u64,
-    unchanged: u64,
-    stale: u64,
-    refused: u64,
-    total: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -89,9 +79,9 @@ pub(super) async fn enqueue(
     };
     let requested = capture::enqueue_request(state.store.database(), input, rows, request).await;
     match requested.map_err(|error| problem(format, error))? {
-        Requested::Done(enqueued) => Ok(Json(Summary::of(enqueued)).into_response()),
+        Requested::Done(enqueued) => Ok(Json(summary(enqueued)).into_response()),
         Requested::Known(enqueued) => {
-            Ok(([("idempotent-replayed", "true")], Json(Summary::of(enqueued))).into_response())
+            Ok(([("idempotent-replayed", "true")], Json(summary(enqueued))).into_response())
         }
         Requested::Conflict => Err(Problem::rows_under_known_key()),
     }
@@ -113,8 +103,7 @@ async fn mapping(state: &AdminState, uri: &Uri) -> Result<Option<Mapping>, Probl
     let op = match op {
         Some(op) => op,
         None => match state.store.database().topic_kind(&topic).await? {
-            Some(TopicKind::State) => Op::Upsert,
-            Some(TopicKind::Event) => Op::Event,
+            Some(kind) => kind.op(),
             None => {
                 let problem = format!(
                     "there is no topic `{topic}` yet, so its kind is not known; give upsert, delete or event"
@@ -129,6 +118,11 @@ async fn mapping(state: &AdminState, uri: &Uri) -> Result<Option<Mapping>, Probl
         key: key.split(',').map(str::to_owned).collect(),
         version,
     }))
+}
+
+/// All rows or none: where one is refused, there is no summary.
+fn summary(enqueued: Enqueued) -> Summary {
+    Outcome { enqueued, refused: 0 }.into()
 }
 
 /// What a client says of its body before it sends it.
@@ -218,17 +212,5 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let mut keys = self.intake.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.remove(&self.key);
-    }
-}
-
-impl Summary {
-    fn of(enqueued: Enqueued) -> Self {
-        Self {
-            admitted: enqueued.admitted,
-            unchanged: enqueued.unchanged,
-            stale: enqueued.stale,
-            refused: 0,
-            total: enqueued.total(),
-        }
     }
 }

@@ -16,6 +16,7 @@ mod parquet;
 mod quotes;
 mod refusal;
 mod request;
+mod summary;
 
 pub use array::Array;
 pub use checkpoint::Prefix;
@@ -27,6 +28,7 @@ pub use ndjson::Ndjson;
 #[cfg(feature = "parquet")]
 pub use parquet::Parquet;
 pub use request::{Requested, enqueue_request};
+pub use summary::Summary;
 
 use crate::core::row::NewRow;
 

@@ -39,6 +39,14 @@ impl TopicKind {
             Self::State => "state",
         }
     }
+
+    /// What happened to a row of which no more is said than that it is there.
+    pub fn op(self) -> Op {
+        match self {
+            Self::Event => Op::Event,
+            Self::State => Op::Upsert,
+        }
+    }
 }
 
 impl Op {

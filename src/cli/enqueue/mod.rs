@@ -18,9 +18,9 @@ use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
 use super::words::counted;
-use crate::capture::{self, BadRows, CsvOptions, Mapping, Outcome};
+use crate::capture::{self, BadRows, CsvOptions, Mapping, Summary};
 use crate::config::Config;
-use crate::core::row::{Op, TopicKind};
+use crate::core::row::Op;
 use crate::relay::assemble;
 use crate::store::Database;
 
@@ -81,12 +81,9 @@ pub(super) struct Enqueue {
 }
 
 #[derive(Serialize)]
-struct Summary {
-    admitted: u64,
-    unchanged: u64,
-    stale: u64,
-    refused: u64,
-    total: u64,
+struct Done {
+    #[serde(flatten)]
+    summary: Summary,
     /// The line up to which an earlier run had committed; the numbers are of the lines behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
     resumed_after: Option<u64>,
@@ -116,20 +113,15 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
     let outcome = enqueue(&verb, &database, &input, start).await;
     database.close().await;
 
-    let summary = outcome?;
-    verb.output.open().print(&summary, Summary::to_string)?;
-    Ok(match summary.refused {
+    let done = outcome?;
+    verb.output.open().print(&done, Done::to_string)?;
+    Ok(match done.summary.refused {
         0 => Exit::Done,
         _ => Exit::Failed,
     })
 }
 
-async fn enqueue(
-    verb: &Enqueue,
-    database: &Database,
-    input: &Input,
-    start: Start,
-) -> anyhow::Result<Summary> {
+async fn enqueue(verb: &Enqueue, database: &Database, input: &Input, start: Start) -> anyhow::Result<Done> {
     let bad = match &verb.refused {
         None => BadRows::Stop,
         Some(path) => {
@@ -152,39 +144,27 @@ async fn enqueue(
     if let (Err(_), Some(name)) = (&outcome, &name) {
         resume::tell_how_to_go_on(database, name).await;
     }
-    Ok(Summary::of(outcome?, start.resumed_after))
+    Ok(Done {
+        summary: outcome?.into(),
+        resumed_after: start.resumed_after,
+    })
 }
 
-impl Summary {
-    fn of(outcome: Outcome, resumed_after: Option<u64>) -> Self {
-        let Outcome { enqueued, refused } = outcome;
-        Self {
-            admitted: enqueued.admitted,
-            unchanged: enqueued.unchanged,
-            stale: enqueued.stale,
-            refused,
-            total: enqueued.total() + refused,
-            resumed_after,
-        }
-    }
-}
-
-impl fmt::Display for Summary {
+impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
+        let Summary {
             admitted,
             unchanged,
             stale,
             refused,
             total,
-            resumed_after,
-        } = self;
-        let rows = counted(*total, "row", "rows");
+        } = self.summary;
+        let rows = counted(total, "row", "rows");
         write!(
             f,
             "{rows}: {admitted} admitted, {unchanged} unchanged, {stale} stale, {refused} refused"
         )?;
-        match resumed_after {
+        match self.resumed_after {
             None => Ok(()),
             Some(line) => write!(f, "; lines 1 to {line} had been committed before"),
         }
@@ -216,8 +196,7 @@ impl Enqueue {
         };
         let op = match (self.op, config.topics.get(topic).map(|topic| topic.kind)) {
             (Some(op), _) => op,
-            (None, Some(TopicKind::State)) => Op::Upsert,
-            (None, Some(TopicKind::Event)) => Op::Event,
+            (None, Some(kind)) => kind.op(),
             (None, None) => {
                 let declared: Vec<&str> = config.topics.keys().map(String::as_str).collect();
                 let declared = match declared[..] {
