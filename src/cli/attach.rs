@@ -71,7 +71,7 @@ struct Done {
 
 pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<Exit> {
     let source = verb.source()?;
-    let database = capture::database(settings).await?;
+    let database = capture::patient_database(settings).await?;
     database.attach(source.clone()).await?;
     let surprises = database.surprises(&source.topic).await?;
     database.close().await;
@@ -82,7 +82,7 @@ pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<
 }
 
 pub(super) async fn detach(verb: &Detach, settings: &Settings) -> anyhow::Result<Exit> {
-    let database = capture::database(settings).await?;
+    let database = capture::patient_database(settings).await?;
     let was_attached = database.detach(&verb.topic).await?;
     database.close().await;
     if !was_attached {
@@ -103,7 +103,7 @@ pub(super) async fn detach(verb: &Detach, settings: &Settings) -> anyhow::Result
 }
 
 pub(super) async fn attached(verb: &AttachedVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let database = capture::database(settings).await?;
+    let database = capture::patient_database(settings).await?;
     let attached = database.attached().await?;
     database.close().await;
     verb.output.open().print(&attached, |attached| list(attached))?;

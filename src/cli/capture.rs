@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use super::database;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
 use super::words::counted;
-use crate::relay::assemble;
 use crate::store::Database;
 use crate::store::sources::{Captured, Deletes, Extent};
 
@@ -46,7 +46,7 @@ pub(super) async fn run(verb: CaptureVerb, settings: &Settings) -> anyhow::Resul
             Deletes::Kept
         },
     };
-    let database = database(settings).await?;
+    let database = patient_database(settings).await?;
     let captured = database.capture(&verb.topic, extent).await?;
     database.close().await;
     verb.output.open().print(&captured, text)?;
@@ -54,14 +54,13 @@ pub(super) async fn run(verb: CaptureVerb, settings: &Settings) -> anyhow::Resul
 }
 
 /// The database, with the patience that a large table takes.
-pub(super) async fn database(settings: &Settings) -> anyhow::Result<Database> {
+pub(super) async fn patient_database(settings: &Settings) -> anyhow::Result<Database> {
     let config = settings.read()?;
-    let mut options = assemble::database_options(&config.database);
-    options.statement_timeout = LONGEST;
-    options.answer_timeout = LONGEST;
-    let database = Database::connect(&config.database.url, &options)?;
-    database.check().await?;
-    Ok(database)
+    let database = database::open_with(&config, |options| {
+        options.statement_timeout = LONGEST;
+        options.answer_timeout = LONGEST;
+    });
+    Ok(database.await?)
 }
 
 fn text(captured: &Captured) -> String {

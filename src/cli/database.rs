@@ -4,14 +4,25 @@ use super::settings::Settings;
 use crate::config::Config;
 use crate::relay::assemble;
 use crate::store::admin::AdminStore;
-use crate::store::{Database, MissingFile, SqlStore, StoreError};
+use crate::store::{Database, DatabaseOptions, MissingFile, SqlStore, StoreError};
 
 /// The configuration, and the database that it names, checked: it answers and has the right schema.
 pub(super) async fn open(settings: &Settings) -> anyhow::Result<(Config, SqlStore)> {
     let config = settings.read()?;
-    let database = connect(&config, MissingFile::Refuse)?;
-    database.check().await?;
+    let database = open_with(&config, |_| ()).await?;
     Ok((config, SqlStore::new(database)))
+}
+
+/// The database that the configuration names, checked, with options that the verb changes.
+pub(super) async fn open_with(
+    config: &Config,
+    change: impl FnOnce(&mut DatabaseOptions),
+) -> Result<Database, StoreError> {
+    let mut options = assemble::database_options(&config.database);
+    change(&mut options);
+    let database = Database::connect(&config.database.url, &options)?;
+    database.check().await?;
+    Ok(database)
 }
 
 /// The database that the configuration names; nothing is asked of it yet.

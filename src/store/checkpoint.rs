@@ -54,24 +54,26 @@ impl Checkpoint {
 
     /// Forgets it. Refused where it is no longer there.
     pub(crate) async fn forget(&self, transaction: &mut Transaction, name: &str) -> Result<(), StoreError> {
-        let args = Args::new()
-            .text(name)
-            .int(self.rows.cast_signed())
-            .bytes(self.digest.to_vec());
         let forgotten = transaction
-            .execute(sql!(shared "forget_checkpoint"), args)
+            .execute(sql!(shared "forget_checkpoint"), self.args(name))
             .await?;
         moved_on(forgotten, name)
     }
 
     /// Forgets it, in a transaction of its own, if it is still there.
     pub async fn discard(&self, database: &Database, name: &str) -> Result<(), StoreError> {
-        let args = Args::new()
+        database
+            .run(sql!(shared "forget_checkpoint"), self.args(name))
+            .await?;
+        Ok(())
+    }
+
+    /// What tells it from another of this name.
+    fn args(&self, name: &str) -> Args {
+        Args::new()
             .text(name)
             .int(self.rows.cast_signed())
-            .bytes(self.digest.to_vec());
-        database.run(sql!(shared "forget_checkpoint"), args).await?;
-        Ok(())
+            .bytes(self.digest.to_vec())
     }
 }
 

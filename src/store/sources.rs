@@ -27,16 +27,10 @@ impl Database {
                     .text(&names(&source.excluded))
                     .text(source.way.as_str());
                 if let Transaction::Sqlite(connection) = transaction {
-                    sqlite::prepare(connection, &source).await?;
+                    sqlite::attach(connection, &source).await?;
                 }
-                transaction
-                    .rows(sql!("attach"), args)
-                    .await
-                    .map_err(of_their_own)?;
-                if let Transaction::Sqlite(connection) = transaction {
-                    sqlite::put_up_triggers(connection, &source).await?;
-                }
-                Ok(())
+                let attached = transaction.rows(sql!("attach"), args).await;
+                attached.map(drop).map_err(of_their_own)
             })
         })
         .await
@@ -64,8 +58,7 @@ impl Database {
     pub async fn attached(&self) -> Result<Vec<Attached>, StoreError> {
         self.write(|transaction| {
             Box::pin(async move {
-                let rows = transaction.rows(sql!("attached"), Args::new()).await?;
-                let mut attached = rows.iter().map(Attached::read).collect::<Result<Vec<_>, _>>()?;
+                let mut attached = attached(transaction).await?;
                 if let Transaction::Sqlite(connection) = transaction {
                     for one in &mut attached {
                         one.problem = sqlite::problem(connection, &one.source).await?;
@@ -99,14 +92,15 @@ async fn capture(
     extent: &Extent,
 ) -> Result<Captured, StoreError> {
     if let Transaction::Sqlite(_) = transaction {
-        let Some(attached) = source_of(transaction, topic).await? else {
+        let Some(source) = source_of(transaction, topic).await? else {
             return Err(StoreError::Refused(format!(
                 "topic \"{topic}\" has no source: say once where its rows are: aftercommit attach TABLE --topic {topic} \
                  --key COLUMN --by capture"
             )));
         };
+        // Asked anew: the look for the source had the transaction to itself.
         if let Transaction::Sqlite(connection) = transaction {
-            return sqlite::capture(connection, &attached.source, extent).await;
+            return sqlite::capture(connection, &source, extent).await;
         }
     }
     let (deletes, ratio) = match extent.deletes {
@@ -128,15 +122,15 @@ async fn capture(
     })
 }
 
-async fn source_of(transaction: &mut Transaction, topic: &str) -> Result<Option<Attached>, StoreError> {
+async fn source_of(transaction: &mut Transaction, topic: &str) -> Result<Option<Source>, StoreError> {
+    let attached = attached(transaction).await?;
+    let mut sources = attached.into_iter().map(|one| one.source);
+    Ok(sources.find(|source| source.topic == topic))
+}
+
+async fn attached(transaction: &mut Transaction) -> Result<Vec<Attached>, StoreError> {
     let rows = transaction.rows(sql!("attached"), Args::new()).await?;
-    for row in &rows {
-        let attached = Attached::read(row)?;
-        if attached.source.topic == topic {
-            return Ok(Some(attached));
-        }
-    }
-    Ok(None)
+    rows.iter().map(Attached::read).collect()
 }
 
 impl Attached {

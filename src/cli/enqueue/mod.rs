@@ -14,6 +14,7 @@ use serde::Serialize;
 use self::input::{Input, InputFormat};
 use self::refused::RefusedFile;
 use self::resume::Start;
+use super::database;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
@@ -21,8 +22,7 @@ use super::words::counted;
 use crate::capture::{self, BadRows, CsvOptions, Mapping, Summary};
 use crate::config::Config;
 use crate::core::row::Op;
-use crate::relay::assemble;
-use crate::store::Database;
+use crate::store::{Database, DatabaseOptions};
 
 /// How long the transaction may wait for more input before the server ends it.
 const IDLE_INPUT: Duration = Duration::from_hours(1);
@@ -99,10 +99,8 @@ pub(super) async fn run(verb: Enqueue, settings: &Settings) -> anyhow::Result<Ex
     };
     let (rows, progress) = input.open()?;
 
-    let mut options = assemble::database_options(&config.database);
-    options.idle_in_transaction_timeout = IDLE_INPUT;
-    let database = Database::connect(&config.database.url, &options)?;
-    database.check().await?;
+    let patient = |options: &mut DatabaseOptions| options.idle_in_transaction_timeout = IDLE_INPUT;
+    let database = database::open_with(&config, patient).await?;
     let start = match verb.batch_rows {
         None => Start::whole(rows, progress),
         Some(batch_rows) => {

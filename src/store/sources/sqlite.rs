@@ -6,8 +6,9 @@ use super::sqlite_text::{Reading, quoted, trigger_names};
 use super::{Captured, Deletes, Extent, Place, Source, Way};
 use crate::store::error::StoreError;
 
-/// Looks whether the source can be read as it is described, and takes down what was attached to the topic before.
-pub(super) async fn prepare(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
+/// Takes down what was attached to the topic before, looks whether the source can be read as it is described, and puts up the
+/// triggers of one that is seen by them.
+pub(super) async fn attach(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
     let kind = "select kind from topic where name = $1";
     let kind: Option<String> = sqlx::query_scalar(kind)
         .bind(&source.topic)
@@ -36,21 +37,17 @@ pub(super) async fn prepare(connection: &mut SqliteConnection, source: &Source) 
             source.version.as_deref().unwrap_or_default(),
         )));
     }
-    Ok(())
+    match source.way {
+        Way::Capture => Ok(()),
+        Way::Trigger => put_up_triggers(connection, &reading).await,
+    }
 }
 
-/// Puts up the triggers of a source that is seen by them.
-pub(super) async fn put_up_triggers(
-    connection: &mut SqliteConnection,
-    source: &Source,
-) -> Result<(), StoreError> {
-    if source.way == Way::Capture {
-        return Ok(());
-    }
-    let table = source.place.table().unwrap_or_default().to_owned();
+async fn put_up_triggers(connection: &mut SqliteConnection, reading: &Reading<'_>) -> Result<(), StoreError> {
+    let table = reading.source.place.table().unwrap_or_default();
     let kind = "select type from sqlite_master where name = $1 collate nocase";
     let kind: Option<String> = sqlx::query_scalar(kind)
-        .bind(&table)
+        .bind(table)
         .fetch_optional(&mut *connection)
         .await?;
     if kind.as_deref() != Some("table") {
@@ -58,7 +55,7 @@ pub(super) async fn put_up_triggers(
             "{table} is no table: triggers see tables only; attach it by capture"
         )));
     }
-    for (_, made) in reading(connection, source).await?.triggers() {
+    for (_, made) in reading.triggers() {
         execute(connection, made).await?;
     }
     Ok(())
