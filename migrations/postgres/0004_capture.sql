@@ -240,9 +240,8 @@ $$;
 -- ("event_date = '2025-05-18'"), and admits what differs. Rows that are gone from the source become deletes only if asked for, and
 -- never when that would be all of them, or more than `max_delete_ratio`.
 create function aftercommit.capture(
-    topic text, partition text default null, deletes boolean default false, max_delete_ratio double precision default 0.2,
-    out admitted bigint, out unchanged bigint, out stale bigint, out deleted bigint
-)
+    topic text, partition text default null, deletes boolean default false, max_delete_ratio double precision default 0.2
+) returns aftercommit.compared
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -286,10 +285,7 @@ begin
             topic, compared.deleted, there, round((max_delete_ratio * 100)::numeric, 1)
             using errcode = 'data_exception', hint = 'If that is meant, raise max_delete_ratio.';
     end if;
-    admitted := compared.admitted;
-    unchanged := compared.unchanged;
-    stale := compared.stale;
-    deleted := compared.deleted;
+    return compared;
 end
 $$;
 

@@ -181,6 +181,9 @@ declare
     member regclass;
     suffix text := left(md5(attach.topic), 8);
     arguments text;
+    event text;
+    tables text;
+    touched text;
 begin
     if exists (select from aftercommit.topic where name = attach.topic and topic.kind <> 'state') then
         raise exception 'topic "%" is of kind event; a table is attached to a state topic', attach.topic
@@ -231,24 +234,23 @@ begin
     foreach member in array members loop
         arguments := format('%L, %L, %L, %L, %L', attached.topic, reading.row_key, reading.content, hashtext(random()::text),
             aftercommit.shape_of(member));
-        execute format('create trigger aftercommit_insert_%s after insert on %s referencing new table as rows_new
-            for each statement execute function aftercommit.note(%s)', suffix, member, arguments);
-        execute format('create trigger aftercommit_update_%s after update on %s referencing old table as rows_old
-            new table as rows_new for each statement execute function aftercommit.note(%s)', suffix, member, arguments);
-        execute format('create trigger aftercommit_delete_%s after delete on %s referencing old table as rows_old
-            for each statement execute function aftercommit.note(%s)', suffix, member, arguments);
-        execute format('create trigger aftercommit_truncate_%s after truncate on %s
-            for each statement execute function aftercommit.note(%s)', suffix, member, arguments);
+        for event, tables in values ('insert', 'referencing new table as rows_new'),
+            ('update', 'referencing old table as rows_old new table as rows_new'),
+            ('delete', 'referencing old table as rows_old'),
+            ('truncate', '')
+        loop
+            execute format('create trigger aftercommit_%1$s_%2$s after %1$s on %3$s %4$s
+                for each statement execute function aftercommit.note(%5$s)', event, suffix, member, tables, arguments);
+        end loop;
     end loop;
     -- Partitions that come later inherit row triggers, and no others.
     if relation_kind = 'p' then
         arguments := format('%L, %L', attached.topic, reading.row_key);
-        execute format('create trigger aftercommit_insert_row_%s after insert on %s for each row
-            when (new.tableoid <> all (%L::oid[])) execute function aftercommit.note_row(%s)', suffix, relation_id, members, arguments);
-        execute format('create trigger aftercommit_update_row_%s after update on %s for each row
-            when (new.tableoid <> all (%L::oid[])) execute function aftercommit.note_row(%s)', suffix, relation_id, members, arguments);
-        execute format('create trigger aftercommit_delete_row_%s after delete on %s for each row
-            when (old.tableoid <> all (%L::oid[])) execute function aftercommit.note_row(%s)', suffix, relation_id, members, arguments);
+        for event, touched in values ('insert', 'new'), ('update', 'new'), ('delete', 'old') loop
+            execute format('create trigger aftercommit_%1$s_row_%2$s after %1$s on %3$s for each row
+                when (%4$s.tableoid <> all (%5$L::oid[])) execute function aftercommit.note_row(%6$s)',
+                event, suffix, relation_id, touched, members, arguments);
+        end loop;
     end if;
 end
 $$;

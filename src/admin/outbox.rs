@@ -21,7 +21,7 @@ use super::server::{Limits, Remote};
 use super::spool::{Spooled, spool};
 use super::state::AdminState;
 use crate::capture::{self, Array, CaptureError, Mapping, Ndjson, Outcome, Requested, Rows, Summary};
-use crate::core::row::Op;
+use crate::core::row::{Op, TopicKind};
 use crate::store::Enqueued;
 use crate::store::admin::RequestKey;
 use crate::store::requests::OutboxRequest;
@@ -102,15 +102,15 @@ async fn mapping(state: &AdminState, uri: &Uri) -> Result<Option<Mapping>, Probl
     };
     let op = match op {
         Some(op) => op,
-        None => match state.store.database().topic_kind(&topic).await? {
-            Some(kind) => kind.op(),
-            None => {
+        None => {
+            let kind = state.store.database().topic_kind(&topic).await?;
+            kind.map(TopicKind::op).ok_or_else(|| {
                 let problem = format!(
                     "there is no topic `{topic}` yet, so its kind is not known; give upsert, delete or event"
                 );
-                return Err(Problem::bad_parameter("op", problem));
-            }
-        },
+                Problem::bad_parameter("op", problem)
+            })?
+        }
     };
     Ok(Some(Mapping {
         topic,
