@@ -9,21 +9,22 @@
 //! Each pipeline inserts the rows, then runs again over equal data (deletes all, inserts all, in one transaction), then again
 //! with 1 % of the rows changed. In a round all take turns, each on a table of its own. Read the ratios.
 
-#[path = "../tests/it/postgres/mod.rs"]
+#[path = "drain/mod.rs"]
 #[expect(
     dead_code,
     unused_imports,
-    reason = "the tests use what this benchmark does not"
+    reason = "the benchmark of one relay uses what this one does not"
 )]
-mod postgres;
+mod drain;
 
-use std::fs;
 use std::time::Duration;
 
 use aftercommit::clock::{Clock as _, SystemClock};
 use aftercommit::store::{Database, DatabaseOptions};
 use clap::Parser as _;
-use postgres::Server;
+use drain::figures::median;
+use drain::meter::private_kib;
+use drain::postgres::Server;
 use secrecy::SecretString;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -158,7 +159,7 @@ impl Bench {
             loop {
                 tokio::select! {
                     captured = &mut capture => break (captured?, peak),
-                    () = tokio::time::sleep(Duration::from_millis(100)) => peak = peak.max(private_kib(pid)),
+                    () = tokio::time::sleep(Duration::from_millis(100)) => peak = peak.max(private_kib(pid.unsigned_abs())),
                 }
             }
         };
@@ -207,14 +208,6 @@ fn insert(table: &str, rows: u64) -> String {
     )
 }
 
-/// Memory that a process shares with no other, in KiB.
-fn private_kib(pid: i32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
-        .unwrap_or(0)
-}
-
 fn print(turns: &[Vec<Turn>]) {
     println!(
         "{:<10}{:>12}{:>18}{:>20}",
@@ -239,10 +232,4 @@ fn print(turns: &[Vec<Turn>]) {
             cell(2)
         );
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -147,8 +147,17 @@ pub(crate) fn parent_of(process: u32) -> Option<u32> {
 
 /// The most memory that a process has had, in KiB.
 pub(crate) fn peak_kib(process: u32) -> u64 {
+    status_kib(process, "VmHWM:")
+}
+
+/// Memory that a process has now and shares with no other, in KiB.
+pub(crate) fn private_kib(process: u32) -> u64 {
+    status_kib(process, "RssAnon:")
+}
+
+fn status_kib(process: u32, field: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let line = status.lines().find(|line| line.starts_with(field));
     line.and_then(|line| line.split_whitespace().nth(1))
         .and_then(|kib| kib.parse().ok())
         .unwrap_or(0)
