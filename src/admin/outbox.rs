@@ -100,17 +100,16 @@ async fn mapping(state: &AdminState, uri: &Uri) -> Result<Option<Mapping>, Probl
             return Err(Problem::bad_parameter("topic", problem));
         }
     };
-    let op = match op {
-        Some(op) => op,
-        None => {
-            let kind = state.store.database().topic_kind(&topic).await?;
-            kind.map(TopicKind::op).ok_or_else(|| {
-                let problem = format!(
-                    "there is no topic `{topic}` yet, so its kind is not known; give upsert, delete or event"
-                );
-                Problem::bad_parameter("op", problem)
-            })?
-        }
+    let op = if let Some(op) = op {
+        op
+    } else {
+        let kind = state.store.database().topic_kind(&topic).await?;
+        kind.map(TopicKind::op).ok_or_else(|| {
+            let problem = format!(
+                "there is no topic `{topic}` yet, so its kind is not known; give upsert, delete or event"
+            );
+            Problem::bad_parameter("op", problem)
+        })?
     };
     Ok(Some(Mapping {
         topic,
