@@ -21,7 +21,11 @@ impl ReasonArgs {
 
 /// What the person at this command line does, for `reason`.
 pub(super) fn act(reason: &str) -> Result<Act, AdminError> {
+    Act::new(&actor(), reason)
+}
+
+/// The person at this command line.
+pub(super) fn actor() -> String {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
-    let actor = user.map_or_else(|_| "cli".to_owned(), |user| format!("cli {user}"));
-    Act::new(&actor, reason)
+    user.map_or_else(|_| "cli".to_owned(), |user| format!("cli {user}"))
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::act::actor;
 use super::capture;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
@@ -72,8 +73,9 @@ struct Done {
 pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<Exit> {
     let source = verb.source()?;
     let database = capture::patient_database(settings).await?;
-    database.attach(source.clone()).await?;
-    let surprises = database.surprises(&source.topic).await?;
+    let replaced = database.attach(source.clone(), &actor()).await?;
+    let mut surprises = database.surprises(&source.topic).await?;
+    surprises.extend(replaced.as_ref().map(replaces));
     database.close().await;
     verb.output
         .open()
@@ -83,7 +85,7 @@ pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<
 
 pub(super) async fn detach(verb: &Detach, settings: &Settings) -> anyhow::Result<Exit> {
     let database = capture::patient_database(settings).await?;
-    let was_attached = database.detach(&verb.topic).await?;
+    let was_attached = database.detach(&verb.topic, &actor()).await?;
     database.close().await;
     if !was_attached {
         let topic = table::visible(&verb.topic);
@@ -108,6 +110,15 @@ pub(super) async fn attached(verb: &AttachedVerb, settings: &Settings) -> anyhow
     database.close().await;
     verb.output.open().print(&attached, |attached| list(attached))?;
     Ok(Exit::Done)
+}
+
+/// A topic has one source.
+fn replaces(before: &Place) -> String {
+    let what = match before {
+        Place::Table(name) => name.clone(),
+        Place::Query(text) => format!("the query {}", shortened(text)),
+    };
+    format!("it takes the place of {what}, whose changes are no longer seen")
 }
 
 impl Attach {

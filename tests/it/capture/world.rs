@@ -50,7 +50,8 @@ impl World {
     }
 
     pub(super) async fn attach(&self, source: Source) -> Result<(), StoreError> {
-        self.inner.database.attach(source).await
+        let attached = self.inner.database.attach(source, "tester").await;
+        attached.map(drop)
     }
 
     /// Captures `customers` whole, and leaves what is gone.
