@@ -4,6 +4,7 @@ mod attached;
 mod comparing;
 mod kinds;
 mod patterns;
+mod slices;
 mod texts;
 mod together;
 mod world;
