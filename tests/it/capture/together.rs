@@ -192,6 +192,7 @@ async fn whatever_many_do_at_once_the_ledger_ends_as_the_table() {
             let url = world.inner.url.clone();
             writers.spawn(async move {
                 let mut session = PgConnection::connect(&url).await.unwrap();
+                run(&mut session, "set deadlock_timeout = '10ms'").await;
                 let mut random = fastrand::Rng::with_seed(seed);
                 for _ in 0..60 {
                     let sql = transaction(&mut random, is_unique);
@@ -226,7 +227,7 @@ async fn whatever_many_do_at_once_the_ledger_ends_as_the_table() {
     }
 }
 
-/// One of what pipelines do: overwrite a few rows, upsert, delete, change keys; now and then under a snapshot.
+/// One of what pipelines do: overwrite a few rows or all, upsert, delete, change keys, capture; now and then under a snapshot.
 fn transaction(random: &mut fastrand::Rng, is_unique: bool) -> String {
     let isolation = [
         "read committed",
@@ -235,15 +236,17 @@ fn transaction(random: &mut fastrand::Rng, is_unique: bool) -> String {
         "serializable",
     ][random.usize(..4)];
     let (from, name) = (random.u8(1..8), random.u8(1..4));
-    let work = match random.u8(..if is_unique { 5 } else { 2 }) {
+    let work = match random.u8(..if is_unique { 7 } else { 4 }) {
         0 => format!(
             "delete from customers where id between {from} and {from} + 2; insert into customers select id, 'n{name}', 1, '' from generate_series({from}, {from} + 2) as id where not exists (select from customers where customers.id = id.id)"
         ),
         1 => format!("delete from customers where id = {from}"),
-        2 => format!(
+        2 => format!("truncate customers; insert into customers values ({from}, 'n{name}', 1, '')"),
+        3 => "select aftercommit.capture('customers', deletes => true, max_delete_ratio => 1)".to_owned(),
+        4 => format!(
             "insert into customers values ({from}, 'n{name}', 1, '') on conflict (id) do update set name = excluded.name"
         ),
-        3 => format!("update customers set name = 'n{name}' where id >= {from}"),
+        5 => format!("update customers set name = 'n{name}' where id >= {from}"),
         _ => format!("update customers set id = 10 - id where id = {from}"),
     };
     format!("begin isolation level {isolation}; {work}; commit")
