@@ -322,3 +322,33 @@ impl World {
             .await
     }
 }
+
+#[tokio::test]
+async fn a_foreign_table_is_captured_like_one_of_its_own() {
+    let world = World::with_table(Backend::Postgres).await;
+    world
+        .run(
+            "create extension postgres_fdw;
+             do $$ begin execute format('create server here foreign data wrapper postgres_fdw options (host %L, port %L, dbname %L)',
+                 split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database()); end $$;
+             create user mapping for current_user server here options (user 'postgres');
+             create foreign table far (id bigint not null, name text, version bigint, loaded_at text) server here options (table_name 'customers')",
+        )
+        .await;
+    let mut far = customers(Way::Trigger);
+    far.place = Place::Table("far".to_owned());
+    let error = world.attach(far.clone()).await.unwrap_err().to_string();
+    assert!(error.contains("by capture"), "{error}");
+    far.way = Way::Capture;
+    world.attach(far).await.unwrap();
+    world
+        .run("insert into customers values (1, 'a', 1, ''), (2, 'b', 1, '')")
+        .await;
+    world.capture().await;
+    assert_eq!(world.sorted_news().await, ["upsert 1 a@1", "upsert 2 b@1"]);
+    world
+        .run("update customers set name = 'c', version = 2 where id = 2")
+        .await;
+    world.capture().await;
+    assert_eq!(world.news().await, ["upsert 2 c@2"]);
+}
