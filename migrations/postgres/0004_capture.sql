@@ -296,6 +296,8 @@ language plpgsql security definer
 as $$
 declare
     registered aftercommit.topic;
+    problem text;
+    way_out text;
 begin
     select * into registered from aftercommit.topic where name = source.topic;
     if not found then
@@ -305,14 +307,16 @@ begin
         raise exception 'topic "%" is of kind %; a table can only be captured into a state topic', source.topic, registered.kind
             using errcode = 'invalid_parameter_value', hint = 'Choose another topic.';
     end if;
-    -- For a few rows a savepoint would cost more than it saves.
-    if cardinality(row_keys) < 100 then
-        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
-    end if;
     begin
-        return aftercommit.compare(source, reading, row_keys, slice, deletes, false);
-    exception when unique_violation then
-        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
+        -- For a few rows a second try would cost more than the clause saves.
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, coalesce(cardinality(row_keys) < 100, false));
+    exception
+        when unique_violation then
+            return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
+        when invalid_parameter_value then
+            -- Raised anew, so that a producer's log does not hold the whole comparison as CONTEXT.
+            get stacked diagnostics problem = message_text, way_out = pg_exception_hint;
+            raise exception '%', problem using errcode = 'invalid_parameter_value', hint = way_out;
     end;
 end
 $$;
