@@ -333,6 +333,7 @@ async fn a_function_of_the_callers_own_is_not_called_in_place_of_the_systems() {
             "create schema trap; create table trap.sprung (by text);
              create function trap.md5(text) returns text language plpgsql as $$ begin insert into trap.sprung values ('md5'); return pg_catalog.md5($1); end $$;
              create function trap.format(text, text) returns text language plpgsql as $$ begin insert into trap.sprung values ('format'); return ''; end $$;
+             create function trap.octet_length(text) returns int language plpgsql as $$ begin insert into trap.sprung values ('octet_length'); return pg_catalog.octet_length($1); end $$;
              create function trap.to_regclass(text) returns regclass language plpgsql as $$ begin insert into trap.sprung values ('to_regclass'); return null; end $$",
         )
         .await;
