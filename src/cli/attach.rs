@@ -8,7 +8,7 @@ use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
 use super::table;
-use crate::store::sources::{Attached, Place, Source, Way};
+use crate::store::sources::{Attached, Former, Place, Source, Way};
 
 #[derive(clap::Args)]
 pub(super) struct Attach {
@@ -44,6 +44,10 @@ pub(super) struct Attach {
     #[arg(long, value_name = "WAY", default_value = "trigger")]
     by: Way,
 
+    /// Put it in the place of another table that the topic has. A capture with deletes then deletes what only that one had
+    #[arg(long)]
+    replace: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -73,9 +77,13 @@ struct Done {
 pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<Exit> {
     let source = verb.source()?;
     let database = capture::patient_database(settings).await?;
-    let replaced = database.attach(source.clone(), &actor()).await?;
-    let mut surprises = database.surprises(&source.topic).await?;
-    surprises.extend(replaced.as_ref().map(replaces));
+    let former = if verb.replace {
+        Former::Replaced
+    } else {
+        Former::Kept
+    };
+    database.attach(source.clone(), former, &actor()).await?;
+    let surprises = database.surprises(&source.topic).await?;
     database.close().await;
     verb.output
         .open()
@@ -110,15 +118,6 @@ pub(super) async fn attached(verb: &AttachedVerb, settings: &Settings) -> anyhow
     database.close().await;
     verb.output.open().print(&attached, |attached| list(attached))?;
     Ok(Exit::Done)
-}
-
-/// A topic has one source.
-fn replaces(before: &Place) -> String {
-    let what = match before {
-        Place::Table(name) => name.clone(),
-        Place::Query(text) => format!("the query {}", shortened(text)),
-    };
-    format!("it takes the place of {what}, whose changes are no longer seen")
 }
 
 impl Attach {

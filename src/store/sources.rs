@@ -8,7 +8,7 @@ mod sqlite;
 mod sqlite_text;
 mod types;
 
-pub use types::{Attached, Captured, Deletes, Extent, Place, Source, UnknownWay, Way};
+pub use types::{Attached, Captured, Deletes, Extent, Former, Place, Source, UnknownWay, Way};
 
 use super::database::{Args, Database, Row, Transaction, only, sql};
 use super::error::{Objection, StoreError};
@@ -20,14 +20,13 @@ const NO_ROUTE: &str = "no destination takes this topic: its rows are kept, and 
 
 impl Database {
     /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those; `actor` goes on record.
-    /// What was attached to the topic before is replaced, and returned if it is another place. Rows that are there already are
-    /// not admitted: [`Database::capture`] does that.
-    pub async fn attach(&self, source: Source, actor: &str) -> Result<Option<Place>, StoreError> {
+    /// The same source can be attached again at any time. Rows that are there already are not admitted: [`Database::capture`]
+    /// does that.
+    pub async fn attach(&self, source: Source, former: Former, actor: &str) -> Result<(), StoreError> {
         let actor = actor.to_owned();
         self.write(move |transaction| {
             Box::pin(async move {
                 refuse_missing_table(transaction, &source).await?;
-                let before = source_of(transaction, &source.topic).await?;
                 let args = Args::new()
                     .text(&source.topic)
                     .opt_text(source.place.table())
@@ -35,17 +34,14 @@ impl Database {
                     .text(&names(&source.key))
                     .opt_text(source.version.as_deref())
                     .text(&names(&source.excluded))
-                    .text(source.way.as_str());
+                    .text(source.way.as_str())
+                    .int(i64::from(former == Former::Replaced));
                 if let Transaction::Sqlite(connection) = transaction {
-                    sqlite::attach(connection, &source).await?;
+                    sqlite::attach(connection, &source, former).await?;
                 }
                 let attached = transaction.rows(sql!("attach"), args).await;
                 attached.map_err(of_their_own)?;
-                pauses::audit(transaction, &actor, "attach", &source.topic, None).await?;
-                // As it is kept: with its schema.
-                let now = source_of(transaction, &source.topic).await?;
-                let [before, now] = [before, now].map(|source| source.map(|source| source.place));
-                Ok(before.filter(|before| now.as_ref() != Some(before)))
+                pauses::audit(transaction, &actor, "attach", &source.topic, None).await
             })
         })
         .await

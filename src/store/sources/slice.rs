@@ -1,7 +1,7 @@
 //! A slice of a source, as a user writes it: columns beside literals, joined by `and`. Pure.
 //!
 //! The text is taken apart and never reaches the database: what is made of it holds the same columns and literals, quoted
-//! anew. The grammar is that of `capture` on PostgreSQL; blanks are those of ASCII.
+//! anew. The grammar is that of `slice_of` on PostgreSQL, where a bare name is of ASCII and whatever its case.
 //!
 //! ```text
 //!  slice    term ("and" term)*
@@ -151,7 +151,7 @@ impl<'t> Rest<'t> {
 
     fn name(&mut self) -> Option<&'t str> {
         let text = self.blank();
-        if !text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_') {
+        if !text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
             return None;
         }
         let end = text.find(|letter| !is_of_name(letter)).unwrap_or(text.len());
@@ -168,11 +168,11 @@ impl<'t> Rest<'t> {
         }
     }
 
-    /// `-12.50`, and nothing that goes on as a name would.
+    /// `-12.50`.
     fn number(&mut self) -> Option<&'t str> {
         let text = self.blank();
         let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
-        let sign = usize::from(text.starts_with('-'));
+        let sign = usize::from(text.starts_with(['-', '+']));
         let mut end = sign + digits(sign);
         if end == sign {
             return None;
@@ -183,9 +183,6 @@ impl<'t> Rest<'t> {
                 return None;
             }
             end += 1 + fraction;
-        }
-        if text[end..].starts_with(is_of_name) {
-            return None;
         }
         Some(self.take(text, end))
     }
@@ -213,8 +210,7 @@ impl<'t> Rest<'t> {
 
     /// What stands behind the blanks.
     fn blank(&self) -> &'t str {
-        self.0
-            .trim_start_matches(|letter: char| letter.is_ascii_whitespace())
+        self.0.trim_start_matches([' ', '\t', '\r', '\n'])
     }
 
     fn take(&mut self, text: &'t str, end: usize) -> &'t str {
@@ -224,7 +220,7 @@ impl<'t> Rest<'t> {
 }
 
 fn is_of_name(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
+    letter.is_ascii_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]
@@ -259,6 +255,10 @@ mod tests {
             one("n", Test::Compare(">=", Literal::Number("-12.50".to_owned())))
         );
         assert_eq!(
+            parsed("n = +1"),
+            one("n", Test::Compare("=", Literal::Number("+1".to_owned())))
+        );
+        assert_eq!(
             parsed("region in ( 'eu' ,'us')\n"),
             one("region", Test::In(vec![text("eu"), text("us")]))
         );
@@ -285,7 +285,7 @@ mod tests {
             "a = 'x",
             "a = 'x''",
             "a = e'x'",
-            "a = 1and b = 2",
+            "ä = 1",
             "a = 1.",
             "a = 0x1",
             "a = date 1",

@@ -3,12 +3,16 @@
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
 use super::sqlite_text::{Reading, VERSION, quoted, trigger_names};
-use super::{Captured, Deletes, Extent, Place, Source, Way};
+use super::{Captured, Deletes, Extent, Former, Place, Source, Way};
 use crate::store::error::{Objection, StoreError};
 
 /// Takes down what was attached to the topic before, looks whether the source can be read as it is described, and puts up the
 /// triggers of one that is seen by them.
-pub(super) async fn attach(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
+pub(super) async fn attach(
+    connection: &mut SqliteConnection,
+    source: &Source,
+    former: Former,
+) -> Result<(), StoreError> {
     let kind = "select kind from topic where name = $1";
     let kind: Option<String> = sqlx::query_scalar(kind)
         .bind(&source.topic)
@@ -22,6 +26,9 @@ pub(super) async fn attach(connection: &mut SqliteConnection, source: &Source) -
             ),
             "choose another topic",
         )));
+    }
+    if former == Former::Kept {
+        keep_former(connection, source).await?;
     }
     take_down_triggers(connection, &source.topic).await?;
     let reading = match (reading(connection, source).await, source.way) {
@@ -51,6 +58,25 @@ async fn refuse_bad_version(
         Some(value) => Err(StoreError::Refused(Objection::new(
             format!("{} holds {value}", reading.version_column()),
             VERSION,
+        ))),
+    }
+}
+
+/// Refuses another source than the topic has.
+async fn keep_former(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
+    let other = "select coalesce(relation, 'a query') from source \
+         where topic = $1 and not (relation is $2 collate nocase and query is $3)";
+    let other: Option<String> = sqlx::query_scalar(other)
+        .bind(&source.topic)
+        .bind(source.place.table())
+        .bind(source.place.query())
+        .fetch_optional(&mut *connection)
+        .await?;
+    match other {
+        None => Ok(()),
+        Some(other) => Err(StoreError::Refused(Objection::new(
+            format!("topic \"{}\" has its rows in {other} already", source.topic),
+            "choose another topic, or detach this one first; to put another table in its place on purpose, replace it (--replace)",
         ))),
     }
 }

@@ -118,7 +118,7 @@ impl Reading<'_> {
         let name = found.ok_or_else(|| {
             Objection::new(
                 format!(
-                    "topic \"{topic}\": its source has no column \"{}\"",
+                    "topic \"{topic}\": the partition names \"{}\", which is no column of its source",
                     wanted.name()
                 ),
                 format!("name one of {}", self.columns.join(", ")),

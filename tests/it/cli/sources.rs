@@ -83,7 +83,9 @@ on_both! {
         world.execute("create table market (id bigint primary key); alter table shop rename to closed").await;
         let error = failed(&["capture", "shops"], 4).await;
         assert!(error.contains("shop, does not exist\nhelp: create it"), "{error}");
-        let said = project.run(&[&["attach", "market", "--topic", "shops", "--key", "id"], &at[..]].concat()).await.done();
-        assert!(said.contains("note: it takes the place of ") && said.contains("shop, whose changes are no longer seen"), "{said}");
+        let market = ["attach", "market", "--topic", "shops", "--key", "id"];
+        let error = failed(&market, 2).await;
+        assert!(error.contains("shop already\nhelp: choose another topic, or detach this one first; to put another"), "{error}");
+        project.run(&[&market[..], &["--replace"], &at].concat()).await.done();
     }
 }

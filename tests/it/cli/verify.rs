@@ -304,10 +304,15 @@ async fn two_commits_in_one_message_fail_though_the_server_brings_both_to_an_end
 
 on_both! {
     async fn kills_that_meet_no_write_prove_nothing_however_many(backend: Backend) {
-        let story = Story::of(backend, "sleep 0.2; enqueue --version at <second; sleep 0.2").await;
-        let report = story.report(&["--kills", "3"], 1).await;
+        let wait = match backend {
+            Backend::Postgres => format!("{PSQL} -c 'select pg_sleep(1)' \"$(cat url)\" >/dev/null"),
+            Backend::Sqlite => "sleep 1".to_owned(),
+        };
+        let story = Story::of(backend, &format!("{wait}; enqueue --version at <second; sleep 0.2")).await;
+        story.project.write("url", &story.world.url);
+        let report = story.report(&["--kills", "6"], 1).await;
         let said = finding(&report, "mid_run_failure", "not_proven");
-        assert!(said.contains("of 3 kills none met it while it wrote"), "{said}");
+        assert!(said.contains("of 6 kills none met it while it wrote"), "{said}");
     }
 }
 
