@@ -10,6 +10,7 @@ mod types;
 
 pub use types::{Attached, Captured, Deletes, Extent, Former, Place, Source, UnknownWay, Way};
 
+use super::admin::Actor;
 use super::database::{Args, Database, Row, Transaction, only, sql};
 use super::error::{Objection, StoreError};
 use super::pauses;
@@ -22,8 +23,8 @@ impl Database {
     /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those; `actor` goes on record.
     /// The same source can be attached again at any time. Rows that are there already are not admitted: [`Database::capture`]
     /// does that.
-    pub async fn attach(&self, source: Source, former: Former, actor: &str) -> Result<(), StoreError> {
-        let actor = actor.to_owned();
+    pub async fn attach(&self, source: Source, former: Former, actor: &Actor) -> Result<(), StoreError> {
+        let actor = actor.clone();
         self.write(move |transaction| {
             Box::pin(async move {
                 refuse_missing_table(transaction, &source).await?;
@@ -49,8 +50,8 @@ impl Database {
 
     /// Takes down the triggers of a topic and forgets its source; the ledger and what is owed stay. Says whether there was
     /// one; `actor` goes on record then.
-    pub async fn detach(&self, topic: &str, actor: &str) -> Result<bool, StoreError> {
-        let [topic, actor] = [topic, actor].map(str::to_owned);
+    pub async fn detach(&self, topic: &str, actor: &Actor) -> Result<bool, StoreError> {
+        let (topic, actor) = (topic.to_owned(), actor.clone());
         self.write(move |transaction| {
             Box::pin(async move {
                 if source_of(transaction, &topic).await?.is_none() {

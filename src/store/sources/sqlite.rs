@@ -76,7 +76,7 @@ async fn keep_former(connection: &mut SqliteConnection, source: &Source) -> Resu
         None => Ok(()),
         Some(other) => Err(StoreError::Refused(Objection::new(
             format!("topic \"{}\" has its rows in {other} already", source.topic),
-            "choose another topic, or detach this one first; to put another table in its place on purpose, replace it (--replace)",
+            "choose another topic, or detach this one first. To put another table in its place on purpose, replace it (--replace)",
         ))),
     }
 }

@@ -2,7 +2,7 @@
 
 use aftercommit::store::sources::Way;
 
-use super::world::{Backend, World, customers, on_both};
+use super::world::{Backend, World, customers, on_both, tester};
 
 on_both! {
     async fn what_a_transaction_changes_is_owed_once_it_commits(backend: Backend) {
@@ -74,8 +74,8 @@ on_both! {
 
     async fn a_detached_table_is_no_longer_seen(backend: Backend) {
         let world = World::attached(backend).await;
-        assert!(world.inner.database.detach("customers", "tester").await.unwrap());
-        assert!(!world.inner.database.detach("customers", "tester").await.unwrap());
+        assert!(world.inner.database.detach("customers", &tester()).await.unwrap());
+        assert!(!world.inner.database.detach("customers", &tester()).await.unwrap());
         world.run("insert into customers values (1, 'Ada', 10, '')").await;
         assert!(world.news().await.is_empty());
         assert!(world.inner.database.attached().await.unwrap().is_empty());

@@ -85,7 +85,7 @@ on_both! {
         assert!(error.contains("shop, does not exist\nhelp: create it"), "{error}");
         let market = ["attach", "market", "--topic", "shops", "--key", "id"];
         let error = failed(&market, 2).await;
-        assert!(error.contains("shop already\nhelp: choose another topic, or detach this one first; to put another"), "{error}");
+        assert!(error.contains("shop already\nhelp: choose another topic, or detach this one first. To put another"), "{error}");
         project.run(&[&market[..], &["--replace"], &at].concat()).await.done();
     }
 }
