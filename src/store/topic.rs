@@ -109,6 +109,11 @@ impl Topic {
         Ok(only(rows.await?)?.opt_int("id")?.unwrap_or(0))
     }
 
+    /// Opens the connections that a look takes, so that none of them comes while sessions are watched.
+    pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
+        self.database.snapshot(|_| Box::pin(async { Ok(()) })).await
+    }
+
     /// The file that holds SQLite's locks; `None` on PostgreSQL.
     pub(crate) fn lock_file(&self) -> Option<&Path> {
         match &self.database.engine {

@@ -42,6 +42,7 @@ pub(super) struct Others {
 impl Others {
     /// The sessions that there are now.
     pub(super) async fn of(topic: &Topic) -> Result<Self, StoreError> {
+        topic.warm_up().await?;
         let sessions = topic.sessions().await?.unwrap_or_default();
         Ok(Self {
             sessions: sessions.iter().map(|session| session.id).collect(),

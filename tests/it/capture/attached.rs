@@ -155,6 +155,19 @@ on_both! {
         assert!(said.iter().any(|line| line.contains("\"loaded_at\" alone") && line.contains("20 rows")), "{said:?}");
     }
 
+    async fn a_view_that_reads_the_clock_is_told(backend: Backend) {
+        let world = World::with_table(backend).await;
+        world.run("create view calm as select * from customers").await;
+        world.run("create view restless as select id, name, version, current_timestamp as loaded_at from customers").await;
+        for (view, is_told) in [("calm", false), ("restless", true)] {
+            let mut source = customers(Way::Capture);
+            source.place = aftercommit::store::sources::Place::Table(view.to_owned());
+            world.attach(source).await.unwrap();
+            let said = world.surprises().await;
+            assert_eq!(said.iter().any(|line| line.contains("the view reads the clock")), is_told, "{view}: {said:?}");
+        }
+    }
+
     async fn a_column_that_begins_with_the_time_is_told(backend: Backend) {
         let world = World::with_table(backend).await;
         world.run("create table timed (id bigint primary key, made_at timestamp default current_timestamp)").await;
