@@ -1,7 +1,7 @@
 //! The admin HTTP server: how things stand, and the means to steer them.
 //!
 //! It asks and changes through `store::admin`, and takes rows in through `capture`, so that whatever it does is on record. `/livez` and `/readyz` answer
-//! everybody; everything below `/v1` wants the token. Errors are problem documents (RFC 9457).
+//! everybody, and so does the page at `/`; everything below `/v1` wants the token. Errors are problem documents (RFC 9457).
 //!
 //! ```text
 //!  server: connections, limits, shutdown ─▶ guard: one task a request, size and time of a body ─▶ access: the token
@@ -15,6 +15,7 @@ mod destinations;
 mod guard;
 mod health;
 mod outbox;
+mod page;
 mod problem;
 mod query;
 mod replays;

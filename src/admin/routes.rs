@@ -12,7 +12,7 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, outbox, replays};
+use super::{deliveries, destinations, health, outbox, page, replays};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let v1 = Router::new()
@@ -36,6 +36,7 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .nest("/v1", v1)
+        .merge(page::router())
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(Guard { limits, requests }, guard))
