@@ -6,6 +6,7 @@ mod cancels;
 mod client;
 mod lists;
 mod outbox;
+mod page;
 mod plans;
 mod replays;
 mod server;
