@@ -14,6 +14,7 @@ mod deliveries;
 mod destinations;
 mod guard;
 mod health;
+mod openapi;
 mod outbox;
 mod page;
 mod problem;

@@ -5,6 +5,7 @@ mod between;
 mod cancels;
 mod client;
 mod lists;
+mod openapi;
 mod outbox;
 mod page;
 mod plans;

@@ -9,6 +9,7 @@
 //!                                                                               └─▶ a cancel
 //! ```
 
+mod act;
 mod cancel;
 mod deliveries;
 mod delivery;
@@ -20,20 +21,23 @@ mod replay_request;
 mod replay_step;
 mod replays;
 mod status;
+mod tokens;
 mod walk;
 
 use std::time::Duration;
 
+pub use self::act::{Act, Actor};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
 pub use self::error::AdminError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
-pub use self::pauses::{Act, Pause, Paused};
+pub use self::pauses::{Pause, Paused};
 pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;
 pub use self::replays::{Created, DryRun, Replay, ReplayState};
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
+pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 
 use super::database::Database;
 
