@@ -63,5 +63,5 @@ export const RETRY_NOW = VERBS[0];
  */
 export function told(counts) {
   const parts = Object.entries(counts).filter(([, number]) => typeof number === 'number' && number > 0);
-  return parts.map(([name, number]) => `${number} ${name.replaceAll('_', ' ')}`).join(', ') || 'nothing matched';
+  return parts.map(([name, number]) => (name === 'skipped' ? `outbox row ${number} skipped` : `${number} ${name.replaceAll('_', ' ')}`)).join(', ') || 'nothing matched';
 }

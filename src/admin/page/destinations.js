@@ -4,7 +4,7 @@ import { get } from './api.js';
 import { h } from './dom.js';
 import { count } from './format.js';
 import { live } from './live.js';
-import { standing } from './overview.js';
+import { standing } from './needs.js';
 import { foreign, heading, nothing, table, when } from './parts.js';
 import { to } from './route.js';
 import { steer } from './steer.js';

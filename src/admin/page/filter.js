@@ -33,6 +33,30 @@ export function bodyOf(filter) {
 }
 
 /**
+ * What a request for a replay selects.
+ * @param {URLSearchParams} query
+ */
+export function selectionOf(query) {
+  const ids = query.getAll('id').map((id) => {
+    const [, outbox_id, destination] = /^(\d+):(.*)$/s.exec(id) ?? ['', '0', ''];
+    return { outbox_id: Number(outbox_id), destination };
+  });
+  if (ids.length > 0) return { ids };
+  const filter = bodyOf(filterOf(query));
+  return query.has('missing') ? { missing: filter } : { filter };
+}
+
+/**
+ * What a replay selects, in words.
+ * @param {any} selection
+ */
+export function selected({ ids, filter, all, missing }) {
+  if (ids) return ids.slice(0, 3).map((/** @type {any} */ id) => `outbox row ${id.outbox_id} to ${id.destination}`).join(', ') + (ids.length > 3 ? ` and ${ids.length - 3} more` : '');
+  if (missing) return inWords(queryOf(missing)).replace('all deliveries', 'rows that were never owed');
+  return all ? 'every delivery' : inWords(queryOf(filter ?? {}));
+}
+
+/**
  * A filter of a body as the query has it.
  * @param {Record<string, any>} body
  */
@@ -74,18 +98,24 @@ export function filterForm(filter, destinations, changed) {
     const given = [...new FormData(form)].map(([name, value]) => [name, meant(name, String(value).trim())]);
     changed(parameters(new URLSearchParams(given)));
   };
+  const near = ['destination', 'topic', 'row_key', 'reason', 'http_status'];
   const far = ['since', 'until', 'first_outbox_id', 'last_outbox_id'];
+  const set = (/** @type {string[]} */ names) => names.some((name) => filter.has(name));
+  // A phone has room for the states, and for the list.
+  const roomy = matchMedia('(min-width: 48rem)').matches;
   const form = h('form', { class: 'filter', role: 'search', 'aria-label': 'Filter', onchange: read, onsubmit: (/** @type {Event} */ event) => (event.preventDefault(), read()) },
     h('fieldset', null, h('legend', null, 'State'), STATES.map((state) =>
       h('label', { class: 'check' }, h('input', { type: 'checkbox', name: 'state', value: state, checked: filter.getAll('state').includes(state) }), chip(state)))),
-    h('div', { class: 'fields' },
-      field('destination', 'Destination', { list: 'destinations' }),
-      field('topic', 'Topic'),
-      field('row_key', 'Row key'),
-      h('label', null, h('span', null, 'Reason'), h('select', { name: 'reason' }, h('option', { value: '' }, 'any'),
-        Object.entries(REASONS).map(([word]) => h('option', { value: word, selected: filter.get('reason') === word }, word.replaceAll('_', ' '))))),
-      field('http_status', 'Last HTTP status', { inputmode: 'numeric', pattern: '[1-5][0-9][0-9]' })),
-    h('details', { open: far.some((name) => filter.has(name)) },
+    h('details', { open: roomy || set(near) },
+      h('summary', null, 'Destination, row, reason and answer'),
+      h('div', { class: 'fields' },
+        field('destination', 'Destination', { list: 'destinations' }),
+        field('topic', 'Topic'),
+        field('row_key', 'Row key'),
+        h('label', null, h('span', null, 'Reason'), h('select', { name: 'reason' }, h('option', { value: '' }, 'any'),
+          Object.entries(REASONS).map(([word]) => h('option', { value: word, selected: filter.get('reason') === word }, word.replaceAll('_', ' '))))),
+        field('http_status', 'Last HTTP status', { inputmode: 'numeric', pattern: '[1-5][0-9][0-9]' }))),
+    h('details', { open: set(far) },
       h('summary', null, 'Times and outbox ids'),
       h('div', { class: 'fields' },
         field('since', 'Written since (UTC)', { type: 'datetime-local' }),

@@ -10,6 +10,7 @@ const SHAPES = {
   uncertain: 'M8 2L14.2 13.4H1.8ZM8 6.3v3.2M8 11.4v.1',
   superseded: 'M3 4.5L6.5 8L3 11.5M8.5 4.5L12 8L8.5 11.5',
   cancelled: 'M8 2.5a5.5 5.5 0 1 0 .01 0M4.3 4.3l7.4 7.4',
+  missing: 'M8 2.5a5.5 5.5 0 1 0 .01 0M5.5 8h5',
   running: 'M5 3.2L12.5 8L5 12.8Z',
   paused: 'M5.5 3.5v9M10.5 3.5v9',
   failing: 'M9 1.8L3.5 9H8l-1 5.2L12.5 7H8Z',

@@ -31,11 +31,14 @@ export function live(region, signal, load, draw) {
 
   const redraw = () => {
     const old = problem && last;
+    const within = region.contains(document.activeElement);
     patch(region, [
       h('div', { 'data-key': 'problem', role: 'alert' }, problem && problemBox(problem),
         old && h('p', { class: 'quiet' }, `What you see is from ${exact(new Date(old.at).toISOString())}. The page goes on trying.`)),
       last ? draw(last.told) : !problem && loading(),
     ]);
+    // What had the focus may be gone: begin again at the heading, not at the top of the page.
+    if (within && !region.contains(document.activeElement)) document.querySelector('h1')?.focus({ preventScroll: true });
     region.setAttribute('aria-busy', String(!last && !problem));
   };
 

@@ -1,9 +1,9 @@
-// What needs a person, in sentences with the way to it.
+// What needs a person, in sentences with the way to it; and how a destination stands, in a word.
 
 import { h } from './dom.js';
 import { counted } from './format.js';
 import { icon } from './icon.js';
-import { foreign, lasting, when } from './parts.js';
+import { chip, foreign, lasting, when } from './parts.js';
 import { to } from './route.js';
 
 /** @typedef {import('./dom.js').Children} Children */
@@ -15,6 +15,17 @@ export function needs(status) {
     return h('p', { class: 'notice good' }, icon('delivered'), h('span', null, 'All is well: nothing waits for a person.'));
   }
   return h('ul', { class: 'needs' }, found);
+}
+
+/**
+ * How a destination stands, in a word.
+ * @param {any} one
+ */
+export function standing({ pause, failing, configured, name }) {
+  if (name === '') return chip('uncertain', 'unrouted');
+  if (!configured) return chip('paused', 'not configured');
+  if (pause) return chip('paused');
+  return failing ? chip('failing') : chip('working');
 }
 
 /** @param {any} status */

@@ -3,7 +3,7 @@
 import { freshKey, post, Problem } from './api.js';
 import { COLUMNS } from './deliveries.js';
 import { h } from './dom.js';
-import { bodyOf, filterOf, inWords } from './filter.js';
+import { selected, selectionOf } from './filter.js';
 import { count, counted, span } from './format.js';
 import { chip, foreign, heading, loading, nothing, problemBox, table } from './parts.js';
 import { patch } from './patch.js';
@@ -50,7 +50,7 @@ export function newReplay({ main, query, operator, signal }) {
     if (/** @type {HTMLInputElement} */ (event.target).name !== 'reason') void dryRun();
   };
   const form = h('form', { class: 'replay', onsubmit: submit, onchange: changed }, options(), refused, h('div', { class: 'actions' }, start));
-  main.append(heading('New replay'), h('p', null, 'Makes due again: ', foreign(wordsOf(query)), '.'),
+  main.append(heading('New replay'), h('p', null, 'Makes due again: ', foreign(selected(selection)), '.'),
     h('section', { 'aria-label': 'Dry run' }, h('h2', null, 'What it would do'), found), form);
   void dryRun();
 }
@@ -82,30 +82,13 @@ function counts(told) {
   const states = Object.entries(told.by_state ?? {});
   return [
     h('p', { class: 'counts' }, h('strong', null, counted(told.requeued, 'delivery', 'deliveries')), ' would be due again, of ', count(told.matched), ' that match.',
-      told.seconds > 0 && ` That takes about ${span(told.seconds)}.`),
+      told.seconds > 1 && ` That takes about ${span(told.seconds)}.`),
     told.left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(told.left_alone)}.`),
+    told.in_flight > 0 && h('p', null, `On the wire now, and left alone: ${count(told.in_flight)}.`),
     told.skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(told.skipped)}.`),
     states.length > 0 && h('p', null, states.map(([state, number]) => [chip(state, `${count(Number(number))} ${state}`), ' '])),
-    told.sample?.length > 0 && h('details', null, h('summary', null, `The first ${told.sample.length}`), table('Sample', COLUMNS, told.sample, (row) => `${row.outbox_id} ${row.destination}`)),
+    told.sample?.length > 0 && h('details', null, h('summary', null, `The first ${told.sample.length}`), table('Sample', told.sample[0].state ? COLUMNS : COLUMNS.slice(1, 3), told.sample, (row) => `${row.outbox_id} ${row.destination}`)),
   ];
-}
-
-/** @param {URLSearchParams} query */
-function selectionOf(query) {
-  const ids = query.getAll('id').map((id) => {
-    const [, outbox_id, destination] = /^(\d+):(.*)$/s.exec(id) ?? ['', '0', ''];
-    return { outbox_id: Number(outbox_id), destination };
-  });
-  if (ids.length > 0) return { ids };
-  return { filter: bodyOf(filterOf(query)), ...(query.get('missing') && { missing: true }) };
-}
-
-/** @param {URLSearchParams} query */
-function wordsOf(query) {
-  const ids = query.getAll('id').map((id) => `outbox row ${id.replace(':', ' to ')}`);
-  if (ids.length > 0) return ids.join(', ');
-  const words = inWords(filterOf(query));
-  return query.get('missing') ? words.replace('all deliveries', 'rows that were never owed') : words;
 }
 
 /** @param {unknown} error */

@@ -5,8 +5,8 @@ import { chart } from './chart.js';
 import { h } from './dom.js';
 import { count, counted } from './format.js';
 import { live } from './live.js';
-import { needs } from './needs.js';
-import { chip, foreign, heading, lasting, nothing, problemBox, when } from './parts.js';
+import { needs, standing } from './needs.js';
+import { foreign, heading, lasting, nothing, problemBox, when } from './parts.js';
 import { to } from './route.js';
 
 /** @typedef {import('./chart.js').Point} Point */
@@ -95,17 +95,6 @@ function charts({ destinations }, history, span) {
         h('p', { class: 'quiet' }, `${count(one.owed)} owed`, one.oldest_owed_at && [', the oldest for ', lasting(one.oldest_owed_at)])),
       known.has(one.name) && chart(one.name, known.get(one.name) ?? [], span === 'hour' ? { unit: 'a minute', span } : { unit: 'in 15 minutes', span })))),
     h('p', { class: 'quiet legend' }, h('span', { class: 'delivered' }, 'up: delivered'), h('span', { class: 'failed' }, 'down: attempts that failed')));
-}
-
-/**
- * How a destination stands, in a word.
- * @param {any} one
- */
-export function standing({ pause, failing, configured, name }) {
-  if (name === '') return chip('uncertain', 'unrouted');
-  if (!configured) return chip('paused', 'not configured');
-  if (pause) return chip('paused');
-  return failing ? chip('failing') : chip('working');
 }
 
 /** @param {any[]} relays */

@@ -111,11 +111,16 @@ export function table(label, columns, rows, keyOf) {
       columns.map((column) => h('td', { role: 'cell', class: kind(column), 'data-name': column.name }, h('div', null, column.cell(row))))))));
 }
 
+/** @type {number | undefined} */
+let forgetting;
+
 /**
- * Says something to whoever does not see it.
+ * Says what was done, also to whoever does not see it.
  * @param {string} sentence
  */
 export function say(sentence) {
   const said = document.getElementById('said');
   if (said) said.textContent = sentence;
+  clearTimeout(forgetting);
+  if (sentence) forgetting = setTimeout(() => say(''), 15_000);
 }

@@ -4,11 +4,11 @@ import { get, post } from './api.js';
 import { ask } from './ask.js';
 import { COLUMNS } from './deliveries.js';
 import { h } from './dom.js';
-import { queryOf } from './filter.js';
+import { queryOf, selected } from './filter.js';
 import { count, counted } from './format.js';
 import { live } from './live.js';
 import { facts, foreign, heading, table, when } from './parts.js';
-import { replayChip, selected } from './replays.js';
+import { replayChip } from './replays.js';
 import { below, to } from './route.js';
 
 /** Deliveries that are shown one by one. */
@@ -44,12 +44,13 @@ export function replay({ main, path: [id], query, operator, signal }) {
  * @param {any} one
  * @param {number | null} expected How many the dry run counted.
  */
-function progress({ state, requeued, left_alone, skipped }, expected) {
+function progress({ state, requeued, left_alone, in_flight, skipped }, expected) {
   const most = Math.max(expected ?? 0, requeued);
   return h('section', { class: 'standing', 'data-key': 'progress', 'aria-label': 'Progress' },
     h('p', null, replayChip(state), ' ', counted(requeued, 'delivery is', 'deliveries are'), ' due again', expected !== null && state !== 'done' && ` of about ${count(expected)}`,
 '.'),
     left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(left_alone)}.`),
+    in_flight > 0 && h('p', null, `On the wire then, and left alone: ${count(in_flight)}.`),
     skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(skipped)}.`),
     (state === 'running' || state === 'paused') && expected !== null && h('progress', { max: most, value: requeued, 'aria-label': 'Deliveries made due again' }));
 }

@@ -3,7 +3,7 @@
 import { get } from './api.js';
 import { pager } from './deliveries.js';
 import { h } from './dom.js';
-import { inWords, queryOf } from './filter.js';
+import { selected } from './filter.js';
 import { count } from './format.js';
 import { live } from './live.js';
 import { chip, foreign, heading, nothing, table, when } from './parts.js';
@@ -35,15 +35,4 @@ const COLUMNS = [
 /** @param {string} state */
 export function replayChip(state) {
   return chip(state === 'done' ? 'delivered' : state, state);
-}
-
-/**
- * What a replay is about, in words.
- * @param {any} one
- */
-export function selected({ ids, filter, all, missing }) {
-  if (ids) return ids.map((/** @type {any} */ id) => `outbox row ${id.outbox_id} to ${id.destination}`).slice(0, 3).join(', ') + (ids.length > 3 ? ` and ${ids.length - 3} more` : '');
-  if (all) return 'every delivery';
-  const words = inWords(queryOf(filter ?? {}));
-  return missing ? words.replace('all deliveries', 'rows that were never owed') : words;
 }

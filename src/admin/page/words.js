@@ -3,6 +3,7 @@
 /** What a reason means. */
 export const REASONS = /** @type {Record<string, string>} */ ({
   accepted: 'the receiver took it',
+  confirmed: 'a person has seen that it arrived',
   refused: 'the receiver refused it for good',
   stored_failure: 'the receiver keeps giving back a failure that it stored under this key',
   attempts_exhausted: 'it was tried as often as is allowed',

@@ -45,6 +45,10 @@ on_both! {
         browser.tab_to("Leave it").await;
         browser.keys(&ESCAPE.to_string()).await;
         assert_eq!(browser.focused().await, "Pause hook");
+        browser.keys(&ENTER.to_string()).await;
+        browser.keys(&format!("a trial{ENTER}")).await;
+        browser.control("Resume hook").await;
+        assert_eq!(browser.focused().await, "Resume hook");
         desk.finish(&[]).await;
     }
 
