@@ -8,7 +8,9 @@ use super::query::{FILTER, Query, filter};
 use super::reply::{Because, Body, PathParts, Reply};
 use super::server::Remote;
 use super::state::{AdminState, act};
-use crate::store::admin::{AdminError, Cancelled, DeliveryDetail, DeliveryId, Page, PageSize, Selection};
+use crate::store::admin::{
+    AdminError, Cancelled, DeliveryDetail, DeliveryId, Next, Page, PageSize, Selection,
+};
 
 pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Page> {
     let known: Vec<&str> = FILTER.into_iter().chain(["after", "limit"]).collect();
@@ -26,15 +28,26 @@ pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Pag
     Ok(Json(page))
 }
 
+/// A delivery, and what comes next for it.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct Shown {
+    #[serde(flatten)]
+    detail: DeliveryDetail,
+    next: Next,
+}
+
 pub(super) async fn show(
     State(state): State<AdminState>,
     PathParts((outbox_id, destination)): PathParts<(i64, String)>,
-) -> Reply<DeliveryDetail> {
+) -> Reply<Shown> {
     let id = DeliveryId {
         outbox_id,
         destination,
     };
-    Ok(Json(state.store.delivery(&id).await?))
+    let detail = state.store.delivery(&id).await?;
+    let settings = state.settings();
+    let next = state.store.next(&id, settings.receivers.expected()).await?;
+    Ok(Json(Shown { detail, next }))
 }
 
 pub(super) async fn cancel(

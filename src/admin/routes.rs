@@ -12,13 +12,17 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, outbox, replays};
+use super::{deliveries, destinations, doctor, health, outbox, replays, trouble};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let v1 = Router::new()
         .route("/status", get(destinations::status))
         .route("/deliveries", get(deliveries::list))
         .route("/deliveries/{outbox_id}/{destination}", get(deliveries::show))
+        .route(
+            "/deliveries/{outbox_id}/{destination}/request",
+            get(doctor::request),
+        )
         .route(
             "/deliveries/{outbox_id}/{destination}/cancel",
             post(deliveries::cancel),
@@ -27,6 +31,12 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
         .route("/replays/{id}", get(replays::show))
         .route("/replays/{id}/cancel", post(replays::cancel))
         .route(outbox::PATH, post(outbox::enqueue))
+        .route("/trouble", get(trouble::show))
+        .route("/doctor/{outbox_id}", get(doctor::show))
+        .route("/destinations", get(destinations::list))
+        .route("/destinations/{name}", get(destinations::show))
+        .route("/destinations/{name}/preview", get(destinations::preview))
+        .route("/destinations/{name}/test", post(destinations::test))
         .route("/destinations/{name}/pause", post(destinations::pause))
         .route("/destinations/{name}/resume", post(destinations::resume))
         .fallback(not_found)

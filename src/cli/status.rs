@@ -1,5 +1,7 @@
 //! `aftercommit status`: how things stand, for each destination and for the whole.
 
+mod watch;
+
 use super::database::{self, Desk};
 use super::exit::Exit;
 use super::output::OutputArgs;
@@ -9,19 +11,32 @@ use super::{table, times};
 use crate::core::time::Timestamp;
 use crate::store::NotedUsage;
 use crate::store::admin::{DestinationStatus, RelayStatus, Status};
+use watch::Interval;
 
 #[derive(clap::Args)]
 pub(super) struct StatusVerb {
+    /// Show it again and again, until the process is asked to end
+    #[arg(long)]
+    watch: bool,
+
+    /// How often it is shown
+    #[arg(long, value_name = "SPAN", default_value = "2s", requires = "watch")]
+    interval: Interval,
+
     #[command(flatten)]
     output: OutputArgs,
 }
 
 pub(super) async fn run(verb: &StatusVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let Desk { store, configured } = database::desk(settings).await?;
+    let Desk {
+        store, configured, ..
+    } = database::desk(settings).await?;
+    let mut output = verb.output.open();
+    if verb.watch {
+        return watch::run(&store, &configured, verb.interval, &mut output).await;
+    }
     let status = store.status(&configured).await?;
-    verb.output
-        .open()
-        .print(&status, |status| text(status, &Configuration::of(&configured)))?;
+    output.print(&status, |status| text(status, &Configuration::of(&configured)))?;
     Ok(Exit::Done)
 }
 
@@ -73,6 +88,7 @@ fn text(status: &Status, configuration: &Configuration) -> String {
             topics.join(", ")
         ));
     }
+    parts.extend(trouble(&status.destinations));
     parts.push(relays(&status.relays, status.now));
     parts.join("\n\n")
 }
@@ -192,6 +208,15 @@ fn usage(name: &str, NotedUsage { usage, heard_at }: &NotedUsage, now: Timestamp
         usage.allowed,
         times::relative(*heard_at, now)
     )
+}
+
+/// That somebody should look at what is dead or uncertain, if anything is.
+fn trouble(destinations: &[DestinationStatus]) -> Option<String> {
+    let dead: u64 = destinations.iter().map(|one| one.settled.dead).sum();
+    let uncertain: u64 = destinations.iter().map(|one| one.settled.uncertain).sum();
+    (dead + uncertain > 0).then(|| {
+        format!("{dead} dead and {uncertain} uncertain: `aftercommit trouble` says why, and what to do")
+    })
 }
 
 fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
