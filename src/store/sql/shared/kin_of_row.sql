@@ -5,14 +5,14 @@
 with own as materialized (
     select topic, row_key from aftercommit.outbox where id = $1
 ),
-older as materialized (
+before_it as materialized (
     select id
     from aftercommit.outbox
     where topic = (select topic from own) and row_key = (select row_key from own) and id < $1
     order by id desc
     limit $3
 ),
-newer as materialized (
+after_it as materialized (
     select id
     from aftercommit.outbox
     where topic = (select topic from own) and row_key = (select row_key from own) and id > $1
@@ -26,18 +26,18 @@ ahead as (
         max(owed.outbox_id) as last_owed,
         min(case when owed.unknown_since is not null then owed.outbox_id end) as first_unknown,
         min(settled.outbox_id) as first_uncertain
-    from older
-    left join aftercommit.owed on owed.destination in ($2, '') and owed.outbox_id = older.id
+    from before_it
+    left join aftercommit.owed on owed.destination in ($2, '') and owed.outbox_id = before_it.id
     left join aftercommit.settled
-        on settled.outbox_id = older.id and settled.destination = $2 and settled.state = 'uncertain'
+        on settled.outbox_id = before_it.id and settled.destination = $2 and settled.state = 'uncertain'
 ),
 behind as (
     select
-        max(newer.id) as newest,
+        max(after_it.id) as newest,
         count(owed.outbox_id) as owed,
         max(owed.outbox_id) as last_owed
-    from newer
-    left join aftercommit.owed on owed.destination in ($2, '') and owed.outbox_id = newer.id
+    from after_it
+    left join aftercommit.owed on owed.destination in ($2, '') and owed.outbox_id = after_it.id
 )
 select
     ahead.owed as ahead, ahead.first_owed, ahead.last_owed, ahead.first_unknown, ahead.first_uncertain,

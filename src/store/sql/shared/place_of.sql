@@ -6,8 +6,8 @@ select
         select count(*)
         from (
             select 1 as one
-            from aftercommit.owed as older
-            where older.destination = $2 and older.outbox_id < $1
+            from aftercommit.owed as earlier
+            where earlier.destination = $2 and earlier.outbox_id < $1
             limit $3
         ) as part
     ) as before
