@@ -15,6 +15,7 @@ mod destinations;
 mod doctor;
 mod guard;
 mod health;
+mod openapi;
 mod outbox;
 mod problem;
 mod query;

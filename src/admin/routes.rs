@@ -1,55 +1,65 @@
 //! Every path of the server: the table of contents of its API.
 
-use axum::Router;
 use axum::extract::OriginalUri;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::{Extension, Router};
 use tokio_util::task::TaskTracker;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::access::require_token;
 use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, doctor, health, outbox, replays, trouble};
+use super::{access, deliveries, destinations, doctor, health, openapi, outbox, replays, trouble};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
-    let v1 = Router::new()
-        .route("/status", get(destinations::status))
-        .route("/deliveries", get(deliveries::list))
-        .route("/deliveries/{outbox_id}/{destination}", get(deliveries::show))
-        .route(
-            "/deliveries/{outbox_id}/{destination}/request",
-            get(doctor::request),
-        )
-        .route(
-            "/deliveries/{outbox_id}/{destination}/cancel",
-            post(deliveries::cancel),
-        )
-        .route("/replays", post(replays::create))
-        .route("/replays/{id}", get(replays::show))
-        .route("/replays/{id}/cancel", post(replays::cancel))
-        .route(outbox::PATH, post(outbox::enqueue))
-        .route("/trouble", get(trouble::show))
-        .route("/doctor/{outbox_id}", get(doctor::show))
-        .route("/destinations", get(destinations::list))
-        .route("/destinations/{name}", get(destinations::show))
-        .route("/destinations/{name}/preview", get(destinations::preview))
-        .route("/destinations/{name}/test", post(destinations::test))
-        .route("/destinations/{name}/pause", post(destinations::pause))
-        .route("/destinations/{name}/resume", post(destinations::resume))
+    let (v1, guarded) = v1().split_for_parts();
+    let v1 = v1
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), require_token));
-    Router::new()
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
-        .nest("/v1", v1)
+    let (open, api) = open().split_for_parts();
+    let document = openapi::document(api.nest("/v1", openapi::guarded(guarded)));
+    open.nest("/v1", v1)
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
+        .layer(Extension(document))
         .layer(from_fn_with_state(Guard { limits, requests }, guard))
         .with_state(state)
+}
+
+/// What wants a token, below `/v1`. Where an operation stands and what it takes is said at its handler.
+fn v1() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::new()
+        .routes(routes!(access::session))
+        .routes(routes!(destinations::status))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::cancel))
+        .routes(routes!(doctor::request))
+        .routes(routes!(doctor::show))
+        .routes(routes!(trouble::show))
+        .routes(routes!(replays::create))
+        .routes(routes!(replays::show))
+        .routes(routes!(replays::cancel))
+        .routes(routes!(outbox::enqueue))
+        .routes(routes!(destinations::list))
+        .routes(routes!(destinations::show))
+        .routes(routes!(destinations::preview))
+        .routes(routes!(destinations::test))
+        .routes(routes!(destinations::pause))
+        .routes(routes!(destinations::resume))
+}
+
+/// What is open to everybody, and so holds nothing secret.
+fn open() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(openapi::show))
 }
 
 async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {

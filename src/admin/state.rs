@@ -7,15 +7,15 @@ use tokio::sync::{Mutex, watch};
 
 use crate::relay::receivers::Receivers;
 use crate::store::RelayId;
-use crate::store::admin::{Act, AdminError, AdminStore, Selection};
+use crate::store::admin::{AdminError, AdminStore, Selection};
 
 use super::outbox::Intake;
-use super::server::{Limits, Remote};
+use super::server::Limits;
 
 /// What the configuration says, and a reload can change.
 #[derive(Debug, Clone, Default)]
 pub struct AdminSettings {
-    /// What `Authorization: Bearer` must carry; without it nothing below `/v1` is answered.
+    /// The token of an operator that works before there is any in the database.
     pub token: Option<SecretString>,
     /// The names of the destinations.
     pub destinations: Vec<String>,
@@ -64,9 +64,4 @@ impl AdminState {
             .require_destinations(selection, &settings.destinations)
             .await
     }
-}
-
-/// What somebody at `remote` does, for the audit.
-pub(super) fn act(remote: Remote, reason: &str) -> Result<Act, AdminError> {
-    Act::new(&format!("api {}", remote.0.ip()), reason)
 }

@@ -76,7 +76,8 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             | AdminError::UnknownDelivery(_)
             | AdminError::UnknownRow(_)
             | AdminError::NotConfigured { .. }
-            | AdminError::UnknownReplay(_) => Exit::NotFound,
+            | AdminError::UnknownReplay(_)
+            | AdminError::UnknownToken(_) => Exit::NotFound,
             AdminError::NoRequest { .. } => Exit::Failed,
             _ => Exit::BadInput,
         });

@@ -10,7 +10,7 @@ use super::words::counted;
 use super::{table, times};
 use crate::core::time::Timestamp;
 use crate::store::NotedUsage;
-use crate::store::admin::{DestinationStatus, RelayStatus, Status};
+use crate::store::admin::{DestinationStatus, RelayStatus, Settled, Status};
 use watch::Interval;
 
 #[derive(clap::Args)]
@@ -120,16 +120,25 @@ fn destinations(status: &Status, configuration: &Configuration) -> String {
             destination.due.to_string(),
             destination.in_flight.to_string(),
             oldest.map_or_else(|| "-".to_owned(), |oldest| times::relative(oldest, status.now)),
-            settled.delivered.to_string(),
+            at_least(settled.delivered, settled),
             settled.dead.to_string(),
             settled.uncertain.to_string(),
-            settled.superseded.to_string(),
-            settled.cancelled.to_string(),
+            at_least(settled.superseded, settled),
+            at_least(settled.cancelled, settled),
         ]
     };
     let mut table = table::table(header, status.destinations.iter().map(row));
     table::align_right(&mut table, [2, 3, 4, 6, 7, 8, 9, 10]);
     table.trim_fmt()
+}
+
+/// A count of what is settled; where only the newest are counted, with a sign that there may be more.
+fn at_least(count: u64, settled: &Settled) -> String {
+    if settled.exact {
+        count.to_string()
+    } else {
+        format!("{count}+")
+    }
 }
 
 fn state(destination: &DestinationStatus, configuration: &Configuration) -> &'static str {
@@ -244,7 +253,7 @@ mod tests {
     use super::*;
     use crate::core::limit::usage::Usage;
     use crate::store::Failing;
-    use crate::store::admin::{Settled, ShardStatus};
+    use crate::store::admin::ShardStatus;
 
     fn failing(breaker_opened_at: Option<Timestamp>) -> DestinationStatus {
         DestinationStatus {

@@ -58,8 +58,8 @@ fn count(group: &TroubleGroup) -> String {
 
 /// An example of a group, and the commands that go on from it.
 fn detail(group: &TroubleGroup) -> String {
+    let destination = table::visible(&group.destination);
     let TroubleGroup {
-        destination,
         state,
         reason,
         example,

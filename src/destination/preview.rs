@@ -31,7 +31,8 @@ pub struct Preview {
 }
 
 /// A request as it can be shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = Request)]
 pub struct Sketch {
     /// The deliveries that it is about, by their places in the batch.
     #[serde(skip)]

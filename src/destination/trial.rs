@@ -19,7 +19,7 @@ use crate::core::time::Timestamp;
 pub const PING_TOPIC: &str = "aftercommit.ping";
 
 /// What a trial came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Tried {
     /// Whether rows can be expected to be taken.
     pub ok: bool,

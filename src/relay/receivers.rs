@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::dispatcher::as_sent::as_sent;
@@ -32,7 +33,7 @@ pub struct Receivers {
 }
 
 /// What the configuration says of a destination, without secrets.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Description {
     /// `webhook`, `salesforce` or `hubspot`.
     pub kind: &'static str,
@@ -43,7 +44,7 @@ pub struct Description {
 }
 
 /// What is sent to a destination at most, and for how long it is tried.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct DescribedLimits {
     /// Requests in flight at most, per shard.
     pub concurrency: u32,
@@ -66,7 +67,7 @@ pub struct DescribedLimits {
 }
 
 /// What a trial came to, and how long it took.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Trial {
     /// What was found.
     #[serde(flatten)]

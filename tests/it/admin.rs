@@ -7,6 +7,7 @@ mod client;
 mod destinations;
 mod doctor;
 mod lists;
+mod openapi;
 mod outbox;
 mod plans;
 mod replays;

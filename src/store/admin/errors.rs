@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::delivery;
 use super::filter::DeliveryId;
@@ -23,7 +24,7 @@ const IN_TROUBLE: i64 = 10;
 const OWED: i64 = 100;
 
 /// An attempt that was not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct LastError {
     /// When its request began.
     pub at: Timestamp,

@@ -9,6 +9,7 @@
 //!                                                                               └─▶ a cancel
 //! ```
 
+mod act;
 mod cancel;
 mod deliveries;
 mod delivery;
@@ -23,12 +24,14 @@ mod replay_step;
 mod replays;
 mod sent;
 mod status;
+mod tokens;
 mod trial;
 mod trouble;
 mod walk;
 
 use std::time::Duration;
 
+pub use self::act::{Act, Actor};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
@@ -36,12 +39,13 @@ pub use self::doctor::{Diagnosis, Examined, Expectations, Expected, Finding, Nex
 pub use self::error::AdminError;
 pub use self::errors::LastError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
-pub use self::pauses::{Act, Pause, Paused};
+pub use self::pauses::{Pause, Paused};
 pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;
 pub use self::replays::{Created, DryRun, Replay, ReplayState};
 pub use self::sent::Sent;
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
+pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 pub use self::trouble::{OldestInTrouble, Trouble, TroubleExample, TroubleGroup};
 
 use super::database::Database;

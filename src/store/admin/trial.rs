@@ -1,6 +1,6 @@
 //! That somebody tries a destination out goes on record before anything is sent.
 
-use super::pauses::Act;
+use super::act::Act;
 use super::{AdminError, AdminStore};
 use crate::store::pauses;
 

@@ -3,6 +3,7 @@
 //! Everything comes from the index that holds nothing else, and each group costs no more than what is counted of it.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::deliveries::Delivery;
 use super::delivery::{self, Attempt};
@@ -17,14 +18,14 @@ use crate::store::database::{Args, Batch, Row, sql};
 const COUNTED: i64 = 1_000_000;
 
 /// What is in trouble.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Trouble {
     /// One for each destination, state and reason that there are; by destination, the largest first.
     pub groups: Vec<TroubleGroup>,
 }
 
 /// Deliveries that are dead or uncertain for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TroubleGroup {
     /// Where they go.
     pub destination: String,
@@ -43,7 +44,7 @@ pub struct TroubleGroup {
 }
 
 /// The oldest delivery of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct OldestInTrouble {
     /// The outbox row.
     pub outbox_id: i64,
@@ -56,7 +57,7 @@ pub struct OldestInTrouble {
 }
 
 /// A delivery of a group, and what its last attempt met.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TroubleExample {
     /// The outbox row.
     pub outbox_id: i64,

@@ -17,6 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::filter::DeliveryId;
 use super::{AdminError, AdminStore};
@@ -39,7 +40,7 @@ pub struct Expected {
 pub type Expectations = BTreeMap<String, Expected>;
 
 /// What is known of a row's deliveries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Diagnosis {
     /// The outbox row.
     pub outbox_id: i64,
@@ -52,7 +53,7 @@ pub struct Diagnosis {
 }
 
 /// What is known of one delivery.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Examined {
     /// Where it goes.
     pub destination: String,
@@ -63,7 +64,7 @@ pub struct Examined {
 }
 
 /// One thing that is known of a delivery.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Finding {
     /// What is so, in words.
     pub sentence: String,
@@ -72,7 +73,7 @@ pub struct Finding {
 }
 
 /// What comes next for a delivery.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Next {
     /// In words.
     pub sentence: String,
