@@ -12,6 +12,7 @@
 mod access;
 mod deliveries;
 mod destinations;
+mod doctor;
 mod guard;
 mod health;
 mod openapi;
@@ -25,6 +26,7 @@ mod routes;
 mod server;
 mod spool;
 mod state;
+mod trouble;
 
 pub use self::server::{AdminServer, Limits};
 pub use self::state::AdminSettings;

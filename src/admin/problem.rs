@@ -198,6 +198,21 @@ impl From<AdminError> for Problem {
                 let title = "There is no such delivery";
                 Self::new(StatusCode::NOT_FOUND, "unknown-delivery", title, detail)
             }
+            AdminError::UnknownRow(_) => {
+                let title = "There is no such row";
+                Self::new(StatusCode::NOT_FOUND, "unknown-row", title, detail)
+            }
+            AdminError::NotConfigured { known, .. } => {
+                let title = "The configuration does not have the destination";
+                Self {
+                    known,
+                    ..Self::new(StatusCode::CONFLICT, "not-configured", title, detail)
+                }
+            }
+            AdminError::NoRequest { .. } => {
+                let title = "The request cannot be shown";
+                Self::new(StatusCode::CONFLICT, "no-request", title, detail)
+            }
             AdminError::UnknownReplay(_) => Self::new(
                 StatusCode::NOT_FOUND,
                 "unknown-replay",

@@ -13,7 +13,7 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{access, deliveries, destinations, health, openapi, outbox, page, replays};
+use super::{access, deliveries, destinations, doctor, health, openapi, outbox, page, replays, trouble};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let (v1, guarded) = v1().split_for_parts();
@@ -40,10 +40,17 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::show))
         .routes(routes!(deliveries::cancel))
+        .routes(routes!(doctor::request))
+        .routes(routes!(doctor::show))
+        .routes(routes!(trouble::show))
         .routes(routes!(replays::create))
         .routes(routes!(replays::show))
         .routes(routes!(replays::cancel))
         .routes(routes!(outbox::enqueue))
+        .routes(routes!(destinations::list))
+        .routes(routes!(destinations::show))
+        .routes(routes!(destinations::preview))
+        .routes(routes!(destinations::test))
         .routes(routes!(destinations::pause))
         .routes(routes!(destinations::resume))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
 
+use crate::relay::receivers::Receivers;
 use crate::store::RelayId;
 use crate::store::admin::{AdminError, AdminStore, Selection};
 
@@ -20,6 +21,8 @@ pub struct AdminSettings {
     pub destinations: Vec<String>,
     /// Bytes of a body of rows at most.
     pub max_outbox_body: u64,
+    /// The destinations themselves.
+    pub receivers: Receivers,
 }
 
 /// What every handler shares. Cheap to clone.

@@ -28,6 +28,7 @@ use super::words::counted;
 use crate::admin::{AdminServer, AdminSettings, Limits};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::relay::receivers::Receivers;
 use crate::relay::{Destinations, Relay, assemble};
 use crate::store::admin::AdminStore;
 use crate::store::{MissingFile, RelayId, SqlStore, Store};
@@ -97,7 +98,8 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     let store = SqlStore::new(database::connect(&config, MissingFile::Refuse)?);
     let relay = RelayId(Uuid::new_v4());
     // Before the database answers: `/readyz` says why the relay is not at work yet.
-    let (admin, address) = start_admin(verb, &config, &store, relay).await?;
+    let admin_settings = admin_settings(&config, &destinations, &clock);
+    let (admin, address) = start_admin(verb, &config, &store, relay, admin_settings).await?;
 
     let (plan, waiting) = (assemble::plan(&config), CancellationToken::new());
     tokio::select! {
@@ -137,6 +139,7 @@ async fn start_admin(
     config: &Config,
     store: &SqlStore,
     relay: RelayId,
+    settings: AdminSettings,
 ) -> anyhow::Result<(Option<AdminServer>, Option<SocketAddr>)> {
     let listen = match verb.listen {
         Some(Listen::Off) => None,
@@ -154,14 +157,19 @@ async fn start_admin(
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
-    let server = AdminServer::start(listener, desk, relay, admin_settings(config), Limits::default());
+    let server = AdminServer::start(listener, desk, relay, settings, Limits::default());
     tracing::info!(%address, "the admin server listens");
     Ok((Some(server), Some(address)))
 }
 
 /// What the admin server takes from a configuration.
-pub(super) fn admin_settings(config: &Config) -> AdminSettings {
+pub(super) fn admin_settings(
+    config: &Config,
+    destinations: &Destinations,
+    clock: &Arc<dyn Clock>,
+) -> AdminSettings {
     AdminSettings {
+        receivers: Receivers::of(config, destinations, clock),
         token: config.admin.token.clone(),
         destinations: config.destinations.keys().cloned().collect(),
         max_outbox_body: config.admin.max_outbox_body.into(),

@@ -19,6 +19,7 @@ mod housekeeping;
 mod job;
 mod leases;
 pub mod limits;
+pub mod receivers;
 mod reconnect;
 #[cfg(test)]
 mod simulation;
@@ -35,7 +36,7 @@ use crate::clock::Clock;
 use crate::config::{LimitsConfig, RelayConfig};
 use crate::core::policy::Policy;
 use crate::core::queue::OrderMode;
-use crate::core::row::{Op, TopicKind};
+use crate::core::row::Op;
 use crate::destination::Destination;
 use crate::store::{RelayId, Store};
 
@@ -103,10 +104,7 @@ pub struct Active {
 impl Active {
     /// How a delivery of this kind follows others of its row key.
     fn order_of(&self, op: Op) -> OrderMode {
-        self.order.unwrap_or(match op.kind() {
-            TopicKind::State => OrderMode::Latest,
-            TopicKind::Event => OrderMode::Ordered,
-        })
+        OrderMode::of(self.order, op)
     }
 }
 

@@ -19,7 +19,7 @@ const FORBIDDEN: [&str; 18] = [
     "eval(",
     "new Function",
     "Function(",
-    "import(",
+    "await import",
     "javascript:",
     "style=",
     "cookie",

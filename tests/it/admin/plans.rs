@@ -42,9 +42,25 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("postgres", "overtaken"), "'{1}', '{crm}'"),
         (statement!("shared", "destinations"), ""),
         (statement!("shared", "trouble_counts"), ""),
+        (
+            statement!("postgres", "trouble_groups"),
+            "10, '{crm}', '{dead}', '{refused}'",
+        ),
+        (
+            statement!("postgres", "newest_in_trouble"),
+            "10, '{crm}', '{dead}', '{refused}'",
+        ),
+        (statement!("postgres", "tried_and_owed"), "10, '{crm}'"),
+        (statement!("postgres", "last_attempts"), "'{1}', '{crm}'"),
+        (statement!("shared", "destinations_of_row"), "1"),
+        (statement!("shared", "kin_of_row"), "1, 'crm', 10"),
+        (statement!("shared", "newest_of_row"), "'orders', 'order-1'"),
+        (statement!("shared", "place_of"), "1, 'crm', 10"),
+        (statement!("shared", "rendering_of"), "1, 'crm'"),
+        (statement!("shared", "routes_of_row"), "1"),
     ] {
         let plan = explain(&mut connection, text, args).await;
-        for table in ["owed", "settled", "outbox"] {
+        for table in ["owed", "settled", "outbox", "attempt"] {
             assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
         }
     }
@@ -84,6 +100,16 @@ async fn sqlite_walks_along_its_indexes() {
         statement!("sqlite", "overtaken"),
         statement!("shared", "destinations"),
         statement!("shared", "trouble_counts"),
+        statement!("sqlite", "trouble_groups"),
+        statement!("sqlite", "newest_in_trouble"),
+        statement!("sqlite", "tried_and_owed"),
+        statement!("sqlite", "last_attempts"),
+        statement!("shared", "destinations_of_row"),
+        statement!("shared", "kin_of_row"),
+        statement!("shared", "newest_of_row"),
+        statement!("shared", "place_of"),
+        statement!("shared", "rendering_of"),
+        statement!("shared", "routes_of_row"),
     ] {
         let explain = AssertSqlSafe(format!("explain query plan {}", in_sqlite(text)));
         let steps = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
@@ -94,6 +120,8 @@ async fn sqlite_walks_along_its_indexes() {
                 "SCAN outbox",
                 "SCAN edge",
                 "SCAN newer",
+                "SCAN earlier",
+                "SCAN attempt",
             ];
             let allowed = step.contains("settled_trouble");
             assert!(

@@ -39,11 +39,10 @@ async fn read_body(stream: TcpStream) -> Vec<u8> {
     loop {
         let mut line = String::new();
         stream.read_line(&mut line).await.unwrap();
-        match line.trim_end().to_ascii_lowercase().split_once(": ") {
-            Some(("content-length", value)) => length = value.parse().unwrap(),
-            Some(_) => {}
+        match line.trim_end().to_ascii_lowercase().split_once(':') {
+            Some(("content-length", value)) => length = value.trim().parse().unwrap(),
             None if line.trim_end().is_empty() => break,
-            None => {}
+            _ => {}
         }
     }
     let mut body = vec![0; length];
