@@ -13,7 +13,7 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{access, deliveries, destinations, health, openapi, outbox, replays};
+use super::{access, audit, deliveries, destinations, health, openapi, outbox, replays};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let (v1, guarded) = v1().split_for_parts();
@@ -35,6 +35,7 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
 fn v1() -> OpenApiRouter<AdminState> {
     OpenApiRouter::new()
         .routes(routes!(access::session))
+        .routes(routes!(audit::list))
         .routes(routes!(destinations::status))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::show))
