@@ -10,6 +10,7 @@
 //! ```
 
 mod access;
+mod audit;
 mod deliveries;
 mod destinations;
 mod doctor;

@@ -13,7 +13,9 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{access, deliveries, destinations, doctor, health, openapi, outbox, page, replays, trouble};
+use super::{
+    access, audit, deliveries, destinations, doctor, health, openapi, outbox, page, replays, trouble,
+};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let (v1, guarded) = v1().split_for_parts();
@@ -36,6 +38,7 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
 fn v1() -> OpenApiRouter<AdminState> {
     OpenApiRouter::new()
         .routes(routes!(access::session))
+        .routes(routes!(audit::list))
         .routes(routes!(destinations::status))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::show))
