@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
+use super::{Active, Batch, Context, Destinations, Host, RelayMetrics, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
 use crate::config::{Config, CrmConfig, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
@@ -195,6 +195,7 @@ pub async fn context(
         wakeup: Wakeup::new(),
         sequence: Sequence::default(),
         seed: relay.0.as_u64_pair().0,
+        metrics: RelayMetrics::new(),
     })
 }
 

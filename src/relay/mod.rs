@@ -5,6 +5,7 @@
 //!               │                      to send (`Vitals`)
 //!               ├── dispatcher (one for each leased shard of a destination)
 //!               │      read ─▶ queue ─▶ attempts on record ─▶ send ─▶ decide ─▶ settle
+//!               ├── tally              adds what was done to the charts, every ten seconds
 //!               └── housekeeper        owns the shard of what has no route: routes it, runs replays
 //! ```
 //!
@@ -19,11 +20,13 @@ mod housekeeping;
 mod job;
 mod leases;
 pub mod limits;
+pub mod metrics;
 mod reconnect;
 #[cfg(test)]
 mod simulation;
 mod supervisor;
 mod takeover;
+mod tally;
 mod wakeup;
 
 use std::collections::BTreeMap;
@@ -42,6 +45,7 @@ use crate::store::{RelayId, Store};
 pub use heartbeat::Vitals;
 pub use limits::Batch;
 pub use limits::host::Host;
+pub use metrics::RelayMetrics;
 pub use supervisor::{Relay, RelayError};
 pub use wakeup::Wakeup;
 
@@ -64,6 +68,8 @@ pub struct Context {
     pub sequence: Sequence,
     /// Where the jitter of retries begins.
     pub seed: u64,
+    /// What it has done, for whoever watches it.
+    pub metrics: RelayMetrics,
 }
 
 /// Hands out numbers from 1, each once in the life of a relay: they name its dispatches. Cheap to clone.

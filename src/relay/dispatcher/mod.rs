@@ -42,6 +42,7 @@ use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
 use super::limits::usage::UsageNotes;
+use super::metrics::ShardCounts;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context};
@@ -133,6 +134,7 @@ pub(super) async fn dispatch(
         chance,
         lost: false,
         asked_to_end: false,
+        counts: context.metrics.shard(&lease.shard.destination),
         context,
         lease,
         active,
@@ -166,6 +168,7 @@ pub(super) struct Dispatcher {
     chance: fastrand::Rng,
     lost: bool,
     asked_to_end: bool,
+    counts: ShardCounts,
 }
 
 impl Dispatcher {
@@ -230,6 +233,7 @@ impl Dispatcher {
             self.bulk.leave();
         }
         self.limits.begin_turn();
+        self.counts.look_at_breaker(&self.limits);
         // Though nothing may begin: what is due is enough to send, so that no more is read.
         self.queue.promote(now);
         self.start_preflight(now);

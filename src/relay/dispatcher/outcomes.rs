@@ -61,6 +61,7 @@ impl Dispatcher {
             tracing::warn!(%destination, epoch = self.lease.epoch, "the lease is lost; another relay holds this shard");
             self.lost = true;
         }
+        self.counts.settled(&done.record.settle, recorded);
         for settlement in &done.record.settle {
             self.settled(settlement, recorded.now);
         }
@@ -203,10 +204,14 @@ impl Dispatcher {
             unknown_since: owed.unknown_since.or(arrived),
             cancel: owed.cancel,
         };
+        let now = self.clock.now(monotonic);
+        if report.outcome == Outcome::Accepted {
+            self.counts.accepted_after(now.since(owed.owed_at));
+        }
         let decision = decide(
             &report.outcome,
             &standing,
-            self.clock.now(monotonic),
+            now,
             &self.active.borrow().policy,
             jitter,
         );
