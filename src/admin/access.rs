@@ -22,6 +22,18 @@ pub(super) async fn require_token(State(state): State<AdminState>, request: Requ
     }
 }
 
+/// For `/metrics`, which the configuration can open to everybody.
+pub(super) async fn require_token_unless_open(
+    state: State<AdminState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if state.settings().open_metrics {
+        return next.run(request).await;
+    }
+    require_token(state, request, next).await
+}
+
 /// What stands behind `Bearer`, in any spelling of it.
 fn bearer(request: &Request) -> Option<&[u8]> {
     let value = request.headers().get(header::AUTHORIZATION)?.as_bytes();

@@ -1,21 +1,26 @@
 //! The admin HTTP server: how things stand, and the means to steer them.
 //!
 //! It asks and changes through `store::admin`, and takes rows in through `capture`, so that whatever it does is on record. `/livez` and `/readyz` answer
-//! everybody; everything below `/v1` wants the token. Errors are problem documents (RFC 9457).
+//! everybody; everything below `/v1` wants the token, and so does `/metrics` unless the configuration opens it. Errors are problem documents (RFC 9457).
 //!
 //! ```text
 //!  server: connections, limits, shutdown ─▶ guard: one task a request, size and time of a body ─▶ access: the token
-//!                                                                   deliveries, destinations, replays, status, health
+//!                                                                   deliveries, destinations, replays, status, health, history
+//!                                                                   metrics: what is counted, and gauges of the database
 //!                                                                   outbox, which reads its body itself (spool)
 //! ```
 
 mod access;
 mod deliveries;
 mod destinations;
+mod gauges;
 mod guard;
 mod health;
+mod history;
+mod metrics;
 mod outbox;
 mod problem;
+mod process;
 mod query;
 mod replays;
 mod reply;
@@ -24,5 +29,6 @@ mod server;
 mod spool;
 mod state;
 
+pub use self::process::Process;
 pub use self::server::{AdminServer, Limits};
 pub use self::state::AdminSettings;

@@ -7,16 +7,17 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use tokio_util::task::TaskTracker;
 
-use super::access::require_token;
+use super::access::{require_token, require_token_unless_open};
 use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, outbox, replays};
+use super::{deliveries, destinations, health, history, metrics, outbox, replays};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let v1 = Router::new()
         .route("/status", get(destinations::status))
+        .route("/history", get(history::show))
         .route("/deliveries", get(deliveries::list))
         .route("/deliveries/{outbox_id}/{destination}", get(deliveries::show))
         .route(
@@ -32,7 +33,9 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), require_token));
+    let for_monitoring = from_fn_with_state(state.clone(), require_token_unless_open);
     Router::new()
+        .route("/metrics", get(metrics::show).layer(for_monitoring))
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .nest("/v1", v1)

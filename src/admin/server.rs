@@ -20,9 +20,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::process::Process;
 use super::routes;
 use super::state::{AdminSettings, AdminState};
-use crate::store::RelayId;
 use crate::store::admin::AdminStore;
 
 /// What the server allows.
@@ -73,11 +73,11 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Starts a server on `listener`. `relay` is the one whose heartbeat `/readyz` looks for.
+    /// Starts a server on `listener` that speaks for `process`.
     pub fn start(
         listener: TcpListener,
         store: AdminStore,
-        relay: RelayId,
+        process: Process,
         settings: AdminSettings,
         limits: Limits,
     ) -> Self {
@@ -85,7 +85,7 @@ impl AdminServer {
         let stop = CancellationToken::new();
         let requests = TaskTracker::new();
         let router = routes::router(
-            AdminState::new(store, relay, receiver, limits),
+            AdminState::new(store, process, receiver, limits, requests.clone()),
             limits,
             requests.clone(),
         );

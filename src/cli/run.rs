@@ -25,10 +25,10 @@ use super::reload::reload;
 use super::settings::Settings;
 use super::signals::{Asked, Signals};
 use super::words::counted;
-use crate::admin::{AdminServer, AdminSettings, Limits};
+use crate::admin::{AdminServer, AdminSettings, Limits, Process};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::relay::{Destinations, Relay, assemble};
+use crate::relay::{Context, Destinations, Relay, RelayMetrics, assemble};
 use crate::store::admin::AdminStore;
 use crate::store::{MissingFile, RelayId, SqlStore, Store};
 use crate::telemetry;
@@ -97,7 +97,12 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     let store = SqlStore::new(database::connect(&config, MissingFile::Refuse)?);
     let relay = RelayId(Uuid::new_v4());
     // Before the database answers: `/readyz` says why the relay is not at work yet.
-    let (admin, address) = start_admin(verb, &config, &store, relay).await?;
+    let process = Process {
+        relay,
+        metrics: RelayMetrics::new(),
+        clock: Arc::clone(&clock),
+    };
+    let (admin, address) = start_admin(verb, &config, &store, process.clone()).await?;
 
     let (plan, waiting) = (assemble::plan(&config), CancellationToken::new());
     tokio::select! {
@@ -106,7 +111,10 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     };
     warn_of_what_is_held(&store, &config).await;
     let shared: Arc<dyn Store> = Arc::new(store.clone());
-    let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
+    let context = Context {
+        metrics: process.metrics,
+        ..assemble::context(relay, shared, &config, Arc::clone(&clock)).await?
+    };
     let daemon = Daemon {
         relay: Relay::start(context, destinations.clone()),
         began: config.clone(),
@@ -136,7 +144,7 @@ async fn start_admin(
     verb: &Run,
     config: &Config,
     store: &SqlStore,
-    relay: RelayId,
+    process: Process,
 ) -> anyhow::Result<(Option<AdminServer>, Option<SocketAddr>)> {
     let listen = match verb.listen {
         Some(Listen::Off) => None,
@@ -154,7 +162,7 @@ async fn start_admin(
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
-    let server = AdminServer::start(listener, desk, relay, admin_settings(config), Limits::default());
+    let server = AdminServer::start(listener, desk, process, admin_settings(config), Limits::default());
     tracing::info!(%address, "the admin server listens");
     Ok((Some(server), Some(address)))
 }
@@ -165,6 +173,7 @@ pub(super) fn admin_settings(config: &Config) -> AdminSettings {
         token: config.admin.token.clone(),
         destinations: config.destinations.keys().cloned().collect(),
         max_outbox_body: config.admin.max_outbox_body.into(),
+        open_metrics: config.admin.open_metrics,
     }
 }
 

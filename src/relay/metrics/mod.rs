@@ -5,20 +5,23 @@
 //! topics or row keys, so there are only as many series as the configuration makes. Nothing here is read to decide anything.
 
 mod counts;
+pub mod labels;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prometheus_client::encoding::{EncodeLabelSet, prometheus_text};
+use prometheus_client::encoding::prometheus_text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::core::delivery::State;
 pub(super) use counts::ShardCounts;
 use counts::{Counts, ENDS, OUTCOMES};
+use labels::{InState, To, WithOutcome};
 
 /// What stands before every name.
 pub const PREFIX: &str = "aftercommit";
@@ -60,28 +63,11 @@ pub(super) struct Pulse {
 
 #[derive(Debug)]
 struct Families {
-    attempts: Family<Attempts, Counter>,
-    settled: Family<Settled, Counter>,
+    attempts: Family<WithOutcome, Counter>,
+    settled: Family<InState, Counter>,
     latency: Family<To, Histogram, fn() -> Histogram>,
     settle_batch: Family<To, Histogram, fn() -> Histogram>,
     breakers_open: Family<To, Gauge>,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct To {
-    destination: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Attempts {
-    destination: String,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Settled {
-    destination: String,
-    state: &'static str,
 }
 
 impl RelayMetrics {
@@ -161,26 +147,18 @@ impl Families {
     /// Every series of a destination is there from the start, at zero, so that what a monitoring system sees first is no
     /// jump.
     fn of(&self, destination: &str) -> Counts {
-        let to = To {
-            destination: destination.to_owned(),
+        let to = To::destination(destination);
+        let attempts = |outcome| {
+            self.attempts
+                .get_or_create_owned(&WithOutcome::of(destination, outcome))
         };
-        let attempts = OUTCOMES.map(|outcome| {
-            let labels = Attempts {
-                destination: destination.to_owned(),
-                outcome,
-            };
-            self.attempts.get_or_create_owned(&labels)
-        });
-        let settled = ENDS.map(|state| {
-            let labels = Settled {
-                destination: destination.to_owned(),
-                state: state.as_str(),
-            };
-            self.settled.get_or_create_owned(&labels)
-        });
+        let settled = |state: State| {
+            self.settled
+                .get_or_create_owned(&InState::of(destination, state.as_str()))
+        };
         Counts {
-            attempts,
-            settled,
+            attempts: OUTCOMES.map(attempts),
+            settled: ENDS.map(settled),
             latency: self.latency.get_or_create_owned(&to),
             settle_batch: self.settle_batch.get_or_create_owned(&to),
             breakers_open: self.breakers_open.get_or_create_owned(&to),
