@@ -17,8 +17,6 @@ use crate::store::admin::{AdminStore, Gauges};
 const EVERY: Duration = Duration::from_secs(5);
 /// So many times as long as a look took nobody looks again.
 const SHARE: u32 = 20;
-/// A scrape waits for a look so long. Prometheus gives up after ten seconds.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// So long after a look was due, what the one before it found says nothing any more.
 const STALE: Duration = Duration::from_secs(30);
 
@@ -28,6 +26,8 @@ pub(super) struct GaugeReader {
     store: AdminStore,
     process: Process,
     tasks: TaskTracker,
+    /// How long a look is waited for.
+    patience: Duration,
     last: watch::Sender<Last>,
 }
 
@@ -42,12 +42,13 @@ struct Last {
 }
 
 impl GaugeReader {
-    /// Nothing is read yet. Looks run on `tasks`.
-    pub(super) fn new(store: AdminStore, process: Process, tasks: TaskTracker) -> Self {
+    /// Nothing is read yet. Looks run on `tasks`, and are waited for so long.
+    pub(super) fn new(store: AdminStore, process: Process, tasks: TaskTracker, patience: Duration) -> Self {
         Self {
             store,
             process,
             tasks,
+            patience,
             last: watch::channel(Last::default()).0,
         }
     }
@@ -65,7 +66,7 @@ impl GaugeReader {
         }
         let mut last = self.last.subscribe();
         // What it says is looked at below, whether it came in time or not.
-        let _ = tokio::time::timeout(PATIENCE, last.wait_for(|last| !last.looking)).await;
+        let _ = tokio::time::timeout(self.patience, last.wait_for(|last| !last.looking)).await;
         let last = last.borrow();
         let now = self.process.clock.monotonic();
         last.found

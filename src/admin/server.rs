@@ -38,6 +38,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Requests that bring rows and are read or written at once; more wait to be read.
     pub outbox_requests: usize,
+    /// How long a scrape of `/metrics` waits for what the database says. Prometheus gives up after ten seconds.
+    pub gauges_timeout: Duration,
     /// How long a connection may last. It ends after the request that is under way then.
     pub connection_age: Duration,
 }
@@ -50,6 +52,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             body_bytes: 1 << 20,
             outbox_requests: 8,
+            gauges_timeout: Duration::from_secs(3),
             connection_age: Duration::from_mins(10),
         }
     }

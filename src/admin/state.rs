@@ -47,7 +47,7 @@ impl AdminState {
         tasks: TaskTracker,
     ) -> Self {
         Self {
-            gauges: GaugeReader::new(store.clone(), process.clone(), tasks),
+            gauges: GaugeReader::new(store.clone(), process.clone(), tasks, limits.gauges_timeout),
             store,
             process,
             looking: Arc::default(),

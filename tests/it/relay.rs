@@ -14,6 +14,7 @@ mod faults;
 mod hubspot;
 mod late;
 mod limits;
+mod metrics;
 mod ownership;
 mod payloads;
 mod preview;

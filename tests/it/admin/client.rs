@@ -137,6 +137,10 @@ impl Answer {
             .next()
     }
 
+    pub(super) fn body(&self) -> &str {
+        &self.body
+    }
+
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }

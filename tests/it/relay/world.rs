@@ -12,7 +12,7 @@ use std::time::Duration;
 use aftercommit::clock::{Clock, SystemClock};
 use aftercommit::config::{Config, RelayConfig, WakeupMode};
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
-use aftercommit::relay::{Destinations, Relay, assemble};
+use aftercommit::relay::{Destinations, Relay, RelayMetrics, assemble};
 use aftercommit::store::{RelayId, SqlStore};
 use uuid::Uuid;
 
@@ -51,6 +51,7 @@ impl Clock for CountingClock {
 pub(super) struct Running {
     pub(super) id: RelayId,
     pub(super) relay: Relay,
+    pub(super) metrics: RelayMetrics,
 }
 
 /// The destination `hook` takes customers (state) and orders (events). `{more}` is the story's own.
@@ -192,6 +193,7 @@ impl World {
             .unwrap();
         Running {
             id,
+            metrics: context.metrics.clone(),
             relay: Relay::start(context, destinations),
         }
     }
