@@ -32,6 +32,7 @@ use crate::relay::{Context, Destinations, Relay, RelayMetrics, assemble};
 use crate::store::admin::AdminStore;
 use crate::store::{MissingFile, RelayId, SqlStore, Store};
 use crate::telemetry;
+use crate::telemetry::traces::Traces;
 
 /// What a shutdown keeps of its grace time to close the connections to the database in.
 const CLOSING: Duration = Duration::from_millis(500);
@@ -78,6 +79,7 @@ pub(super) struct Daemon {
     pub(super) store: SqlStore,
     pub(super) relay: Relay,
     pub(super) admin: Option<AdminServer>,
+    traces: Traces,
 }
 
 /// Printed once the relay is at work.
@@ -91,6 +93,7 @@ struct Ready {
 pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit> {
     let config = settings.read()?;
     telemetry::init(&config.log)?;
+    let traces = Traces::from_environment()?;
     let mut signals = Signals::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let destinations = assemble::destinations(&config, &clock)?;
@@ -113,6 +116,7 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     let shared: Arc<dyn Store> = Arc::new(store.clone());
     let context = Context {
         metrics: process.metrics,
+        traces: traces.clone(),
         ..assemble::context(relay, shared, &config, Arc::clone(&clock)).await?
     };
     let daemon = Daemon {
@@ -123,6 +127,7 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
         clock,
         store,
         admin,
+        traces,
     };
     let ready = Ready {
         relay: relay.0.to_string(),
@@ -233,9 +238,10 @@ impl Daemon {
         let grace = self.config.relay.shutdown_grace;
         tracing::info!(grace_s = grace.as_secs_f64(), "ending: nothing new is begun");
         let abort = self.relay.abort_token();
-        let (relay, admin, store) = (self.relay, self.admin, self.store);
+        let (relay, admin, store, traces) = (self.relay, self.admin, self.store, self.traces);
         let orderly = async move {
             relay.shutdown(grace.saturating_sub(CLOSING)).await?;
+            traces.shutdown().await;
             if let Some(admin) = admin {
                 admin.shutdown().await?;
             }

@@ -18,6 +18,7 @@ use crate::destination::hubspot::HubSpot;
 use crate::destination::salesforce::{Salesforce, SalesforceError};
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
+use crate::telemetry::traces::Traces;
 
 /// A destination that cannot be made, though its configuration could be read.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +176,7 @@ fn batch(crm: &CrmConfig) -> Batch {
     }
 }
 
-/// What every part of a new relay shares. Its jitter follows from its id.
+/// What every part of a new relay shares. Its jitter follows from its id; nobody watches it, and it sends no traces.
 pub async fn context(
     relay: RelayId,
     store: Arc<dyn Store>,
@@ -196,6 +197,7 @@ pub async fn context(
         sequence: Sequence::default(),
         seed: relay.0.as_u64_pair().0,
         metrics: RelayMetrics::new(),
+        traces: Traces::off(),
     })
 }
 

@@ -41,6 +41,7 @@ use crate::core::queue::OrderMode;
 use crate::core::row::{Op, TopicKind};
 use crate::destination::Destination;
 use crate::store::{RelayId, Store};
+use crate::telemetry::traces::Traces;
 
 pub use heartbeat::Vitals;
 pub use limits::Batch;
@@ -70,6 +71,8 @@ pub struct Context {
     pub seed: u64,
     /// What it has done, for whoever watches it.
     pub metrics: RelayMetrics,
+    /// Where the spans of its attempts go.
+    pub traces: Traces,
 }
 
 /// Hands out numbers from 1, each once in the life of a relay: they name its dispatches. Cheap to clone.

@@ -24,6 +24,8 @@ mod sharing;
 mod silence;
 mod steering;
 mod swallowing;
+#[cfg(feature = "otlp")]
+mod traces;
 mod wakeup;
 mod watched;
 mod world;

@@ -27,6 +27,7 @@ mod recorder;
 mod renderings;
 mod sender;
 mod sending;
+mod spans;
 mod unmet;
 mod usage;
 

@@ -33,10 +33,12 @@ impl Dispatcher {
         };
         let store = self.context.store.clone();
         let abort = self.stop.abort.clone();
+        let span = (self.context.traces).settle(&self.lease.shard.destination, record.settle.len());
         self.tasks.spawn(async move {
             crate::crash_point!("before_record");
             let recorded = retrying("record", &abort, || store.record(record.clone())).await;
             crate::crash_point!("after_record");
+            span.end();
             Event::Recorded(recorded)
         });
     }
