@@ -22,6 +22,15 @@ use crate::relay::metrics::labels::{InState, To};
 use crate::store::Connections;
 use crate::store::admin::{Gauges, Standing};
 
+/// What the process has counted, and how things stand, for Prometheus
+///
+/// The text format 0.0.4. Every relay tells the same of the database: take the greatest. Needs no token where the configuration
+/// says `open_metrics = true`.
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "show_metrics", tag = "status",
+    responses((status = 200, description = "The metrics", body = String, content_type = "text/plain",
+        example = "# HELP aftercommit_leases Leases that this process holds.\n# TYPE aftercommit_leases gauge\naftercommit_leases 2\n"))
+)]
 pub(super) async fn show(State(state): State<AdminState>) -> Result<Response, Problem> {
     let gauges = state.gauges.read().await;
     let configured = &state.settings().destinations;

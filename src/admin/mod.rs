@@ -18,6 +18,7 @@ mod guard;
 mod health;
 mod history;
 mod metrics;
+mod openapi;
 mod outbox;
 mod problem;
 mod process;

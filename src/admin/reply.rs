@@ -19,9 +19,11 @@ pub(super) struct Body<T>(pub(super) T);
 pub(super) struct PathParts<T>(pub(super) T);
 
 /// The body of a request that changes something and needs no more than a reason.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Because {
+    /// Why; goes on record.
+    #[schema(min_length = 1, pattern = "\\S", examples("crm is back"))]
     pub(super) reason: String,
 }
 

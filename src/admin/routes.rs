@@ -1,48 +1,68 @@
 //! Every path of the server: the table of contents of its API.
 
-use axum::Router;
 use axum::extract::OriginalUri;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::{Extension, Router};
 use tokio_util::task::TaskTracker;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::access::{require_token, require_token_unless_open};
 use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, history, metrics, outbox, replays};
+use super::{access, deliveries, destinations, health, history, metrics, openapi, outbox, replays};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
-    let v1 = Router::new()
-        .route("/status", get(destinations::status))
-        .route("/history", get(history::show))
-        .route("/deliveries", get(deliveries::list))
-        .route("/deliveries/{outbox_id}/{destination}", get(deliveries::show))
-        .route(
-            "/deliveries/{outbox_id}/{destination}/cancel",
-            post(deliveries::cancel),
-        )
-        .route("/replays", post(replays::create))
-        .route("/replays/{id}", get(replays::show))
-        .route("/replays/{id}/cancel", post(replays::cancel))
-        .route(outbox::PATH, post(outbox::enqueue))
-        .route("/destinations/{name}/pause", post(destinations::pause))
-        .route("/destinations/{name}/resume", post(destinations::resume))
+    let (v1, guarded) = v1().split_for_parts();
+    let v1 = v1
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), require_token));
-    let for_monitoring = from_fn_with_state(state.clone(), require_token_unless_open);
-    Router::new()
-        .route("/metrics", get(metrics::show).layer(for_monitoring))
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
+    let (open, api) = open().split_for_parts();
+    let (watched, for_monitoring) = watched().split_for_parts();
+    let watched = watched.route_layer(from_fn_with_state(state.clone(), require_token_unless_open));
+    let api = api.nest("/v1", openapi::guarded(guarded));
+    let document = openapi::document(api.merge_from(openapi::guarded(for_monitoring)));
+    open.merge(watched)
         .nest("/v1", v1)
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
+        .layer(Extension(document))
         .layer(from_fn_with_state(Guard { limits, requests }, guard))
         .with_state(state)
+}
+
+/// What wants a token, below `/v1`. Where an operation stands and what it takes is said at its handler.
+fn v1() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::new()
+        .routes(routes!(access::session))
+        .routes(routes!(destinations::status))
+        .routes(routes!(history::show))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::cancel))
+        .routes(routes!(replays::create))
+        .routes(routes!(replays::show))
+        .routes(routes!(replays::cancel))
+        .routes(routes!(outbox::enqueue))
+        .routes(routes!(destinations::pause))
+        .routes(routes!(destinations::resume))
+}
+
+/// What a monitoring system reads: it wants a token, unless the configuration opens it.
+fn watched() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::new().routes(routes!(metrics::show))
+}
+
+/// What is open to everybody, and so holds nothing secret.
+fn open() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(openapi::show))
 }
 
 async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {

@@ -7,6 +7,7 @@ mod client;
 mod history;
 mod lists;
 mod metrics;
+mod openapi;
 mod outbox;
 mod plans;
 mod replays;

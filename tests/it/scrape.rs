@@ -29,8 +29,14 @@ impl Scrape {
         Self { series, kinds }
     }
 
-    /// The value of a series, such as `owed{destination="crm",state="due"}`.
-    pub(crate) fn value(&self, series: &str) -> f64 {
+    /// The whole number of a series, such as `owed{destination="crm",state="due"}`.
+    pub(crate) fn value(&self, series: &str) -> u64 {
+        let value = self.fraction(series).to_string();
+        value.parse().unwrap_or_else(|_| panic!("{series} is {value}"))
+    }
+
+    /// The number of a series.
+    pub(crate) fn fraction(&self, series: &str) -> f64 {
         let value = self.series.get(&format!("aftercommit_{series}"));
         *value.unwrap_or_else(|| panic!("no {series} in {:#?}", self.series))
     }

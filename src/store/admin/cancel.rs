@@ -12,9 +12,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::act::Act;
 use super::deliveries::Delivery;
 use super::filter::Selection;
-use super::pauses::Act;
 use super::walk::{Direction, Walk};
 use super::{AdminError, AdminStore};
 use crate::core::delivery::State;
@@ -25,7 +25,7 @@ use crate::store::{StoreError, leases, pauses};
 const STEP: u32 = 1_000;
 
 /// What became of the deliveries that a cancel selected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Cancelled {
     /// They have ended.
     pub cancelled: u64,

@@ -21,6 +21,17 @@ pub enum AdminError {
     /// There is no such replay.
     #[error("there is no replay {0}")]
     UnknownReplay(i64),
+    /// There is no such token.
+    #[error("there is no token `{0}`; `aftercommit token list` shows which there are")]
+    UnknownToken(String),
+    /// A name is given once, since the audit knows people by it.
+    #[error("there is, or was, a token `{0}`; choose another name")]
+    TokenExists(String),
+    /// The text cannot be the name of a token.
+    #[error(
+        "`{0}` cannot name a token; use 1 to 64 letters, digits and `. _ @ -`, and none of config, relay and cli"
+    )]
+    TokenName(String),
     /// What changes something must say why.
     #[error("the reason is missing; say in a few words why, for the audit")]
     NoReason,

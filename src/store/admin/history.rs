@@ -13,7 +13,7 @@ use crate::store::database::{Args, sql};
 const MINUTE: i64 = 60_000_000;
 
 /// How far a chart looks back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Span {
     /// An hour, in 60 points.
@@ -23,7 +23,7 @@ pub enum Span {
 }
 
 /// The points of a chart.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct History {
     /// How far it looks back.
     pub span: Span,
@@ -34,7 +34,7 @@ pub struct History {
 }
 
 /// The points of one destination.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct DestinationHistory {
     /// Its name.
     pub destination: String,
@@ -43,7 +43,7 @@ pub struct DestinationHistory {
 }
 
 /// What happened from one moment to that of the next point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Point {
     /// The moment, by the database's clock.
     pub at: Timestamp,

@@ -9,6 +9,7 @@
 //!                                                                               └─▶ a cancel
 //! ```
 
+mod act;
 mod cancel;
 mod deliveries;
 mod delivery;
@@ -22,10 +23,12 @@ mod replay_request;
 mod replay_step;
 mod replays;
 mod status;
+mod tokens;
 mod walk;
 
 use std::time::Duration;
 
+pub use self::act::{Act, Actor};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
@@ -33,11 +36,12 @@ pub use self::error::AdminError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
 pub use self::gauges::{Gauges, OwedGauge, Standing};
 pub use self::history::{DestinationHistory, History, Point, Span};
-pub use self::pauses::{Act, Pause, Paused};
+pub use self::pauses::{Pause, Paused};
 pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;
 pub use self::replays::{Created, DryRun, Replay, ReplayState};
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
+pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 
 use super::database::Database;
 

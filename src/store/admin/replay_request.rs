@@ -5,8 +5,8 @@ use std::str::FromStr;
 use sha2::{Digest as _, Sha256};
 
 use super::AdminError;
+use super::act::Act;
 use super::filter::{DeliveryFilter, DeliveryId, Selection};
-use super::pauses::Act;
 use crate::core::delivery::State;
 use crate::core::row::UnknownWord;
 use crate::store::StoreError;
@@ -24,7 +24,9 @@ pub struct ReplayRequest {
 }
 
 /// Whether a replay sends under the key that the receiver knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyMode {
     /// The same key and the same bytes: a receiver that honours keys does nothing for what it has done already.
@@ -112,8 +114,9 @@ impl FromStr for KeyMode {
 }
 
 /// A request as it is written and read elsewhere.
-#[derive(serde::Serialize)]
-struct Written {
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[schema(as = ReplayRequest)]
+pub(super) struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Vec<DeliveryId>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use super::act::Act;
 use super::deliveries::Delivery;
 use super::filter::{Cursor, DeliveryId};
-use super::pauses::Act;
-use super::replay_request::{ReplayRequest, RequestKey, StaleRows, json};
+use super::replay_request::{ReplayRequest, RequestKey, StaleRows, Written, json};
 use super::replay_step::{Plan, Planned};
 use super::walk::{Direction, Walk};
 use super::{AdminError, AdminStore};
@@ -24,7 +24,7 @@ const DRY_STEP: u32 = 5_000;
 const SAMPLE: usize = 10;
 
 /// Where a replay stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplayState {
     /// It goes on.
@@ -36,7 +36,7 @@ pub enum ReplayState {
 }
 
 /// A replay.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Replay {
     /// Its number.
     pub id: i64,
@@ -44,6 +44,7 @@ pub struct Replay {
     pub state: ReplayState,
     /// What it was asked to do.
     #[serde(flatten)]
+    #[schema(value_type = Written)]
     pub request: ReplayRequest,
     /// Why.
     pub reason: String,
@@ -78,7 +79,7 @@ pub enum Created {
 }
 
 /// What a replay would do if it ran now.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct DryRun {
     /// Deliveries that match.
     pub matched: u64,
@@ -206,7 +207,7 @@ fn add_args(
         .text(request.key.as_str())
         .int(i64::from(request.stale == StaleRows::Force))
         .text(act.reason())
-        .text(act.actor())
+        .text(act.actor().name())
         .opt_text(key.map(RequestKey::as_str))
         .bytes(digest.to_vec()))
 }

@@ -94,20 +94,20 @@ on_both! {
             scrape.value(&format!("{name}{{destination=\"{destination}\",state=\"{state}\"}}"))
         };
         let owed = ["crm", "hook", "new"].map(|name| (of("owed", name, "due"), of("owed", name, "waiting")));
-        assert_eq!(owed, [(11.0, 1.0), (19.0, 1.0), (0.0, 0.0)]);
-        assert!((60.0..120.0).contains(&of("oldest_owed_age_seconds", "crm", "due")));
-        assert!((3_600.0..3_660.0).contains(&of("oldest_owed_age_seconds", "crm", "waiting")));
-        assert_eq!(of("oldest_owed_age_seconds", "new", "due"), 0.0);
-        assert_eq!((of("trouble", "crm", "dead"), of("trouble", "crm", "uncertain")), (2.0, 1.0));
+        assert_eq!(owed, [(11, 1), (19, 1), (0, 0)]);
+        assert!((60..120).contains(&of("oldest_owed_age_seconds", "crm", "due")));
+        assert!((3_600..3_660).contains(&of("oldest_owed_age_seconds", "crm", "waiting")));
+        assert_eq!(of("oldest_owed_age_seconds", "new", "due"), 0);
+        assert_eq!((of("trouble", "crm", "dead"), of("trouble", "crm", "uncertain")), (2, 1));
         let single = |name: &str, destination: &str| scrape.value(&format!("{name}{{destination=\"{destination}\"}}"));
-        assert_eq!((single("in_flight", "crm"), single("in_flight", "hook")), (2.0, 0.0));
-        assert_eq!((single("paused", "crm"), single("paused", "hook")), (0.0, 1.0));
-        assert_eq!(single("failing", "crm"), 0.0);
-        assert_eq!((single("receiver_calls_used", "crm"), single("receiver_calls_allowed", "crm")), (20.0, 5_000.0));
-        assert_eq!((scrape.value("unrouted"), scrape.value("relays"), scrape.value("database_up")), (1.0, 2.0, 1.0));
+        assert_eq!((single("in_flight", "crm"), single("in_flight", "hook")), (2, 0));
+        assert_eq!((single("paused", "crm"), single("paused", "hook")), (0, 1));
+        assert_eq!(single("failing", "crm"), 0);
+        assert_eq!((single("receiver_calls_used", "crm"), single("receiver_calls_allowed", "crm")), (20, 5_000));
+        assert_eq!((scrape.value("unrouted"), scrape.value("relays"), scrape.value("database_up")), (1, 2, 1));
         assert!(scrape.value("database_connections_max") >= scrape.value("database_connections{state=\"in_use\"}"));
-        assert!(scrape.value("database_connections{state=\"idle\"}") > 0.0);
-        assert_eq!(scrape.value(&format!("build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"))), 1.0);
+        assert!(scrape.value("database_connections{state=\"idle\"}") > 0);
+        assert_eq!(scrape.value(&format!("build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"))), 1);
         assert!(scrape.labels().is_subset(&["destination", "outcome", "state", "version", "le"].into()), "{scrape:?}");
     }
 
@@ -116,12 +116,12 @@ on_both! {
         let (client, clock) = server(&world, Limits::default()).await;
         let owed = async || scrape(&client).await.value("owed{destination=\"hook\",state=\"due\"}");
         world.commit_orders(1, 3).await;
-        assert_eq!(owed().await, 3.0);
+        assert_eq!(owed().await, 3);
         world.commit_orders(4, 4).await;
         clock.forward(4);
-        assert_eq!(owed().await, 3.0);
+        assert_eq!(owed().await, 3);
         clock.forward(1);
-        assert_eq!(owed().await, 7.0);
+        assert_eq!(owed().await, 7);
     }
 
     async fn without_its_database_the_process_tells_what_it_knows_itself(backend: Backend) {
@@ -131,7 +131,7 @@ on_both! {
         world.database.close().await;
         clock.forward(5);
         let scrape = scrape(&client).await;
-        assert_eq!(scrape.value("database_up"), 0.0);
+        assert_eq!(scrape.value("database_up"), 0);
         assert!(scrape.has("leases") && scrape.has("build_info") && scrape.has("database_connections"));
         assert!(!scrape.has("owed") && !scrape.has("relays"), "what it said before is no longer true");
     }
@@ -157,11 +157,11 @@ async fn a_scrape_does_not_wait_for_a_database_that_says_nothing_and_tells_the_l
         scrape(&client)
             .await
             .value("owed{destination=\"hook\",state=\"due\"}"),
-        3.0
+        3
     );
     clock.forward(30);
     let silent = scrape(&client).await;
-    assert!(silent.value("database_up") == 0.0 && !silent.has("owed"));
+    assert!(silent.value("database_up") == 0 && !silent.has("owed"));
     sqlx::raw_sql("rollback").execute(&mut blocker).await.unwrap();
     while !scrape(&client).await.has("owed") {}
 }

@@ -6,7 +6,9 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use aftercommit::core::delivery::{Reason, State};
-use aftercommit::store::admin::{Act, AdminStore, Delivery, DeliveryFilter, DeliveryId, Page, PageSize};
+use aftercommit::store::admin::{
+    Act, Actor, AdminStore, Delivery, DeliveryFilter, DeliveryId, Page, PageSize,
+};
 use aftercommit::store::{
     FetchLimits, Lease, Record, RelayId, Settlement, SettlementKind, Shard, SqlStore, Store as _,
 };
@@ -192,5 +194,5 @@ pub(super) fn id(outbox_id: i64, destination: &str) -> DeliveryId {
 }
 
 pub(super) fn act() -> Act {
-    Act::new("tester", "because of the test").unwrap()
+    Act::new(Actor::new("tester", "a test"), "because of the test").unwrap()
 }

@@ -175,15 +175,16 @@ fn promtool_can_read_every_expression_of_the_dashboard() {
     let targets = panels
         .iter()
         .flat_map(|panel| panel["targets"].as_array().unwrap());
-    let mut rules = "groups:\n  - name: dashboard\n    rules:\n".to_owned();
-    for (number, target) in targets.enumerate() {
+    let rule = |(number, target): (usize, &serde_json::Value)| {
         let expression = target["expr"].as_str().unwrap();
         let expression = expression
             .replace("$__rate_interval", "1m")
             .replace("$destination", ".*");
-        rules += &format!("      - record: panel:{number}\n        expr: >-\n          {expression}\n");
-    }
+        format!("      - record: panel:{number}\n        expr: >-\n          {expression}\n")
+    };
+    let rules: String = targets.enumerate().map(rule).collect();
     let (_keep, folder) = folder();
+    let rules = format!("groups:\n  - name: dashboard\n    rules:\n{rules}");
     fs::write(folder.join("panels.yml"), rules).unwrap();
     promtool(&folder, &["check", "rules", "panels.yml"], "");
 }

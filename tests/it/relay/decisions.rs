@@ -5,7 +5,7 @@ use std::time::Duration;
 use aftercommit::core::delivery::State;
 use aftercommit::mock::receiver::{Fault, Rule};
 use aftercommit::store::admin::{
-    Act, AdminStore, DeliveryFilter, KeyMode, ReplayRequest, Selection, StaleRows,
+    Act, Actor, AdminStore, DeliveryFilter, KeyMode, ReplayRequest, Selection, StaleRows,
 };
 
 use super::world::{Backend, SWIFT, World, on_both};
@@ -31,7 +31,7 @@ fn admin(world: &World) -> AdminStore {
 }
 
 fn act() -> Act {
-    Act::new("ada", "the story goes on").unwrap()
+    Act::new(Actor::new("ada", "a test"), "the story goes on").unwrap()
 }
 
 fn all_that_is(state: State) -> Selection {
