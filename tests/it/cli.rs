@@ -7,6 +7,7 @@ mod demo;
 mod desk;
 mod enqueue;
 mod key;
+mod monitoring;
 mod night;
 #[cfg(feature = "parquet")]
 mod parquet;
