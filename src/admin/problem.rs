@@ -95,6 +95,12 @@ impl Problem {
         )
     }
 
+    pub(super) fn nul_in_path() -> Self {
+        let title = "The path cannot be read";
+        let detail = "a path may not hold the character NUL";
+        Self::new(StatusCode::BAD_REQUEST, "bad-path", title, detail)
+    }
+
     /// A query parameter that cannot be read.
     pub(super) fn bad_parameter(name: &str, problem: impl std::fmt::Display) -> Self {
         let detail = format!("query parameter `{name}`: {problem}");
@@ -197,6 +203,21 @@ impl From<AdminError> for Problem {
             AdminError::UnknownDelivery(_) => {
                 let title = "There is no such delivery";
                 Self::new(StatusCode::NOT_FOUND, "unknown-delivery", title, detail)
+            }
+            AdminError::UnknownRow(_) => {
+                let title = "There is no such row";
+                Self::new(StatusCode::NOT_FOUND, "unknown-row", title, detail)
+            }
+            AdminError::NotConfigured { known, .. } => {
+                let title = "The configuration does not have the destination";
+                Self {
+                    known,
+                    ..Self::new(StatusCode::CONFLICT, "not-configured", title, detail)
+                }
+            }
+            AdminError::NoRequest { .. } => {
+                let title = "The request cannot be shown";
+                Self::new(StatusCode::CONFLICT, "no-request", title, detail)
             }
             AdminError::UnknownReplay(_) => Self::new(
                 StatusCode::NOT_FOUND,

@@ -74,8 +74,11 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             AdminError::Store(error) => exit_of_store(error),
             AdminError::UnknownDestination { .. }
             | AdminError::UnknownDelivery(_)
+            | AdminError::UnknownRow(_)
+            | AdminError::NotConfigured { .. }
             | AdminError::UnknownReplay(_)
             | AdminError::UnknownToken(_) => Exit::NotFound,
+            AdminError::NoRequest { .. } => Exit::Failed,
             _ => Exit::BadInput,
         });
     }

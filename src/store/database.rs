@@ -20,6 +20,7 @@
 
 mod args;
 mod commits;
+mod connections;
 mod held;
 mod listener;
 mod options;
@@ -40,6 +41,7 @@ use super::error::StoreError;
 
 pub(crate) use self::args::{Args, Batch};
 pub use self::commits::Commits;
+pub use self::connections::Connections;
 pub(crate) use self::held::Held;
 pub use self::options::{DatabaseOptions, MissingFile, Pooler};
 pub(crate) use self::postgres::Postgres;

@@ -7,10 +7,13 @@ mod demo;
 mod desk;
 mod enqueue;
 mod key;
+mod monitoring;
+mod night;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pooled;
 mod preview;
 mod setup;
 mod sources;
+mod tokens;
 mod verify;

@@ -65,8 +65,8 @@ pub struct Settled {
     pub superseded: u64,
     /// Ended by an operator.
     pub cancelled: u64,
-    /// Whether delivered, superseded and cancelled count all there are: false where the database holds more than a million
-    /// settled deliveries, of which only the newest million are counted.
+    /// Whether delivered, superseded and cancelled count all there are: false where the database holds more than
+    /// 100,000 settled deliveries, of which only the newest 100,000 are counted.
     pub exact: bool,
 }
 

@@ -13,8 +13,8 @@ use crate::store::admin::{AdminStore, walk};
 use crate::store::database::{Args, Row, Statement, only, sql};
 use crate::store::{Failing, NotedUsage, StoreError, leases, settings};
 
-/// Settled deliveries that are counted at most, over all destinations: the newest ones.
-const COUNTED_SETTLED: i64 = 1_000_000;
+/// Settled deliveries that are counted at most, over all destinations: the newest ones. Each of them is looked up in its table.
+const COUNTED_SETTLED: i64 = 100_000;
 /// Unrouted rows that are told apart by topic at most: the oldest ones.
 const COUNTED_UNROUTED: u32 = 100_000;
 
