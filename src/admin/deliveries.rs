@@ -1,14 +1,13 @@
-//! Deliveries: lists of them, one of them, and cancelling it.
+//! Deliveries: lists of them, and one of them.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use axum::{Extension, Json};
 
 use super::query::{FILTER, Query, filter};
-use super::reply::{Because, Body, PathParts, Reply};
-use super::server::Remote;
-use super::state::{AdminState, act};
-use crate::store::admin::{AdminError, Cancelled, DeliveryDetail, DeliveryId, Page, PageSize, Selection};
+use super::reply::{PathParts, Reply};
+use super::state::AdminState;
+use crate::store::admin::{DeliveryDetail, DeliveryId, Page, PageSize, Selection};
 
 pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Page> {
     let known: Vec<&str> = FILTER.into_iter().chain(["after", "limit"]).collect();
@@ -35,27 +34,4 @@ pub(super) async fn show(
         destination,
     };
     Ok(Json(state.store.delivery(&id).await?))
-}
-
-pub(super) async fn cancel(
-    State(state): State<AdminState>,
-    Extension(remote): Extension<Remote>,
-    PathParts((outbox_id, destination)): PathParts<(i64, String)>,
-    Body(because): Body<Because>,
-) -> Reply<Cancelled> {
-    let (id, act) = (
-        DeliveryId {
-            outbox_id,
-            destination,
-        },
-        act(remote, &because.reason)?,
-    );
-    let done = state
-        .store
-        .cancel(&Selection::Ids(vec![id.clone()]), &act)
-        .await?;
-    if done == Cancelled::default() {
-        return Err(AdminError::UnknownDelivery(id).into());
-    }
-    Ok(Json(done))
 }

@@ -21,6 +21,7 @@ mod replays;
 mod reply;
 mod routes;
 mod server;
+mod settle;
 mod spool;
 mod state;
 

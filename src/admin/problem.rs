@@ -198,7 +198,13 @@ impl From<AdminError> for Problem {
                 "There is no such replay",
                 detail,
             ),
+            AdminError::NotBlocked(_) => {
+                let title = "Nothing stands before it";
+                Self::new(StatusCode::CONFLICT, "not-blocked", title, detail)
+            }
             AdminError::NoReason
+            | AdminError::NoEvidence
+            | AdminError::NoRoute { .. }
             | AdminError::SelectsAll
             | AdminError::OnlyPending
             | AdminError::TooManyIds(_) => Self::unprocessable(detail),

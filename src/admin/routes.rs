@@ -12,19 +12,36 @@ use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, outbox, replays};
+use super::{deliveries, destinations, health, outbox, replays, settle};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let v1 = Router::new()
         .route("/status", get(destinations::status))
         .route("/deliveries", get(deliveries::list))
         .route("/deliveries/{outbox_id}/{destination}", get(deliveries::show))
+        .route("/deliveries/cancel", post(settle::cancel_many))
+        .route("/deliveries/retry-now", post(settle::retry_many_now))
+        .route("/deliveries/mark-delivered", post(settle::mark_many_delivered))
         .route(
             "/deliveries/{outbox_id}/{destination}/cancel",
-            post(deliveries::cancel),
+            post(settle::cancel),
         )
-        .route("/replays", post(replays::create))
+        .route(
+            "/deliveries/{outbox_id}/{destination}/retry-now",
+            post(settle::retry_now),
+        )
+        .route(
+            "/deliveries/{outbox_id}/{destination}/mark-delivered",
+            post(settle::mark_delivered),
+        )
+        .route(
+            "/deliveries/{outbox_id}/{destination}/skip-head",
+            post(settle::skip_head),
+        )
+        .route("/replays", get(replays::list).post(replays::create))
         .route("/replays/{id}", get(replays::show))
+        .route("/replays/{id}/pause", post(replays::pause))
+        .route("/replays/{id}/resume", post(replays::resume))
         .route("/replays/{id}/cancel", post(replays::cancel))
         .route(outbox::PATH, post(outbox::enqueue))
         .route("/destinations/{name}/pause", post(destinations::pause))

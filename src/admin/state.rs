@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
 
 use crate::store::RelayId;
-use crate::store::admin::{Act, AdminError, AdminStore, Selection};
+use crate::store::admin::{Act, AdminError, AdminStore, ReplaySelection, Selection};
 
 use super::outbox::Intake;
 use super::server::{Limits, Remote};
@@ -59,6 +59,17 @@ impl AdminState {
         let settings = self.settings();
         self.store
             .require_destinations(selection, &settings.destinations)
+            .await
+    }
+
+    /// The same for what a replay is about.
+    pub(super) async fn require_replay_destinations(
+        &self,
+        selection: &ReplaySelection,
+    ) -> Result<(), AdminError> {
+        let settings = self.settings();
+        self.store
+            .require_replay_destinations(selection, &settings.destinations)
             .await
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Context;
 use super::dispatcher::{Exit, Stop};
 use super::reconnect::retrying;
-use crate::store::StoreError;
+use crate::store::{Advanced, StoreError};
 
 /// Rows that one step moves at most.
 const STEP_ROWS: u32 = 1_000;
@@ -22,7 +22,8 @@ const LOOK_SHARE: u32 = 50;
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
     let mut next_look = Duration::ZERO;
     while !stop.drain.is_cancelled() {
-        let mut moved = replay(&context, &stop).await?;
+        let advanced = replay(&context, &stop).await?;
+        let mut moved = advanced.looked_at;
         let started = context.clock.monotonic();
         if started >= next_look {
             let routed = route(&context, &stop).await?;
@@ -41,7 +42,8 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
         }
         tokio::select! {
             () = stop.drain.cancelled() => {}
-            () = tokio::time::sleep(EVERY) => {}
+            // A replay whose rate makes it wait goes on when its time has come.
+            () = tokio::time::sleep(EVERY.min(advanced.next_in.unwrap_or(EVERY))) => {}
         }
     }
     Ok(Exit::Drained)
@@ -56,8 +58,9 @@ async fn route(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
     routed.unwrap_or(Ok(0))
 }
 
-/// Takes the oldest replay a step further.
-async fn replay(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
+/// Takes the oldest replay that may go on a step further.
+async fn replay(context: &Context, stop: &Stop) -> Result<Advanced, StoreError> {
     let next = || context.store.advance_replays(STEP_ROWS);
-    retrying("replay", &stop.abort, next).await.unwrap_or(Ok(0))
+    let advanced = retrying("replay", &stop.abort, next).await;
+    advanced.unwrap_or(Ok(Advanced::default()))
 }

@@ -41,9 +41,11 @@ pub struct Applied {
 }
 
 /// Which of the rows that were written before the route was there are to be owed to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Backfill {
     /// The newest row of each row key.
+    #[default]
     Newest,
     /// Every row that the outbox still holds.
     All,
@@ -88,7 +90,7 @@ impl SqlStore {
 }
 
 impl Backfill {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Newest => "newest",
             Self::All => "all",

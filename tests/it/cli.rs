@@ -13,4 +13,5 @@ mod pooled;
 mod preview;
 mod setup;
 mod sources;
+mod steer;
 mod verify;

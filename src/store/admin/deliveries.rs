@@ -75,6 +75,11 @@ impl PageSize {
             Err(AdminError::PageSize(size))
         }
     }
+
+    /// How many.
+    pub(super) fn get(self) -> u32 {
+        self.0
+    }
 }
 
 impl Default for PageSize {

@@ -6,19 +6,28 @@
 //! ```text
 //!  filter ──▶ walk: ids along an index ──▶ deliveries of those ids that match ──┬─▶ a page of a list
 //!                                                                               ├─▶ a step of a replay
-//!                                                                               └─▶ a cancel
+//!                                                                               └─▶ what a person settles by hand
 //! ```
 
+mod by_hand;
 mod cancel;
 mod deliveries;
 mod delivery;
+mod dry_run;
 mod error;
 mod filter;
 mod known;
+mod mark_delivered;
 mod pauses;
+mod replay;
+mod replay_missing;
+mod replay_plan;
 mod replay_request;
 mod replay_step;
+mod replay_walk;
 mod replays;
+mod retry_now;
+mod skip_head;
 mod status;
 mod walk;
 
@@ -27,12 +36,19 @@ use std::time::Duration;
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
+pub use self::dry_run::DryRun;
 pub use self::error::AdminError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
+pub use self::mark_delivered::{Evidence, Marked};
 pub use self::pauses::{Act, Pause, Paused};
-pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
+pub use self::replay::{Replay, ReplayState};
+pub use self::replay_missing::{MissingRow, MissingRows};
+pub use self::replay_request::{KeyMode, ReplayRate, ReplayRequest, ReplaySelection, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;
-pub use self::replays::{Created, DryRun, Replay, ReplayState};
+pub use self::replay_walk::Candidate;
+pub use self::replays::{Created, ReplayPage};
+pub use self::retry_now::Hurried;
+pub use self::skip_head::SkippedHead;
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 
 use super::database::Database;
