@@ -255,15 +255,28 @@ create table aftercommit.replay (
 -- Of many that have ended, those that go on.
 create index replay_running on aftercommit.replay (id) where state = 'running';
 
--- Who changed what, why, and when. Written in the transaction of the change.
+-- Who changed what, from where, why, and when. Written in the transaction of the change.
 create table aftercommit.audit (
     id bigint generated always as identity primary key,
     at timestamptz not null default now(),
     actor text not null,
+    origin text not null,
     action text not null,
     subject text not null,
     reason text,
     detail text
+);
+
+-- Who may look and who may change something. Of the token itself only its SHA-256 is kept. A name is never given twice, since
+-- the audit knows people by it: what ends stays here.
+create table aftercommit.token (
+    name text collate "C" primary key,
+    role text not null check (role in ('viewer', 'operator')),
+    digest bytea not null unique,
+    created_at timestamptz not null,
+    created_by text not null,
+    expires_at timestamptz,
+    revoked_at timestamptz
 );
 
 -- How far inputs have been enqueued that are committed in batches: a run that did not come to its end goes on from there.

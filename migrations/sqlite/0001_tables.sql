@@ -243,16 +243,29 @@ create table replay (
 -- Of many that have ended, those that go on.
 create index replay_running on replay (id) where state = 'running';
 
--- Who changed what, why, and when. Written in the transaction of the change.
+-- Who changed what, from where, why, and when. Written in the transaction of the change.
 create table audit (
     id integer primary key autoincrement,
     at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
     actor text not null,
+    origin text not null,
     action text not null,
     subject text not null,
     reason text,
     detail text
 );
+
+-- Who may look and who may change something. Of the token itself only its SHA-256 is kept. A name is never given twice, since
+-- the audit knows people by it: what ends stays here.
+create table token (
+    name text primary key,
+    role text not null check (role in ('viewer', 'operator')),
+    digest blob not null unique,
+    created_at integer not null,
+    created_by text not null,
+    expires_at integer,
+    revoked_at integer
+) without rowid;
 
 -- How far inputs have been enqueued that are committed in batches: a run that did not come to its end goes on from there.
 create table checkpoint (

@@ -8,7 +8,7 @@ use super::state::AdminState;
 use crate::store::StoreError;
 
 /// What a check found.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub(super) struct Check {
     ok: bool,
     /// What is wrong, and the way out.
@@ -17,7 +17,7 @@ pub(super) struct Check {
 }
 
 /// What every check found.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub(super) struct Readiness {
     ready: bool,
     /// The database answers, takes writes, and has the schema that this program needs.
@@ -27,12 +27,17 @@ pub(super) struct Readiness {
 }
 
 /// What `/livez` says.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub(super) struct Liveness {
     live: bool,
     version: &'static str,
 }
 
+/// Whether the process lives
+#[utoipa::path(
+    get, path = "/livez", operation_id = "show_liveness", tag = "status",
+    responses((status = 200, description = "It lives", body = Liveness, example = json!({"live": true, "version": "0.1.0"})))
+)]
 pub(super) async fn live() -> Json<Liveness> {
     Json(Liveness {
         live: true,
@@ -40,6 +45,19 @@ pub(super) async fn live() -> Json<Liveness> {
     })
 }
 
+/// Whether the process can do its work
+///
+/// The database answers, takes writes and has the right schema, and the relay of this process has been heard of.
+#[utoipa::path(
+    get, path = "/readyz", operation_id = "show_readiness", tag = "status",
+    responses(
+        (status = 200, description = "It can", body = Readiness,
+            example = json!({"ready": true, "database": {"ok": true}, "relay": {"ok": true}})),
+        (status = 503, description = "It cannot", body = Readiness, example = json!({
+            "ready": false, "database": {"ok": true}, "relay": {"ok": false, "detail": "there was no heartbeat yet"}
+        })),
+    )
+)]
 pub(super) async fn ready(State(state): State<AdminState>) -> (StatusCode, Json<Readiness>) {
     let _turn = state.looking.lock().await;
     let database = Check::of(state.store.database().check().await);

@@ -10,10 +10,12 @@
 //! ```
 
 mod access;
+mod audit;
 mod deliveries;
 mod destinations;
 mod guard;
 mod health;
+mod openapi;
 mod outbox;
 mod problem;
 mod query;

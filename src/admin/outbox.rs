@@ -15,9 +15,10 @@ use axum::{Extension, Json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
+use super::access::Caller;
 use super::problem::Problem;
 use super::query::Query;
-use super::server::{Limits, Remote};
+use super::server::Limits;
 use super::spool::{Spooled, spool};
 use super::state::AdminState;
 use crate::capture::{self, Array, CaptureError, Mapping, Ndjson, Outcome, Requested, Rows, Summary};
@@ -45,9 +46,35 @@ enum Format {
     Array,
 }
 
+/// Takes rows in
+///
+/// NDJSON or one JSON array, all in one transaction. With `topic` and `key` each element is a payload, and its key and version
+/// are fields of it; without, each says itself what it is. With an Idempotency-Key, a request that comes twice is answered as it
+/// was the first time.
+#[utoipa::path(
+    post, path = "/outbox", operation_id = "enqueue_rows", tag = "outbox",
+    params(
+        ("topic" = Option<String>, Query, description = "The topic of the rows", example = "orders"),
+        ("key" = Option<String>, Query, description = "The fields that make the row key, separated by commas", example = "id"),
+        ("version" = Option<String>, Query, description = "The field that is the row version"),
+        ("op" = Option<Op>, Query, description = "What happened to the rows; by the kind of the topic if it is not said"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Tells this request from every other",
+            min_length = 1, max_length = 255, pattern = "^[!-~]([ -~]*[!-~])?$"),
+    ),
+    request_body(description = "Rows", content(
+        (Vec<Object> = "application/json", example = json!([{"id": 10248, "total": 440}])),
+        (String = "application/x-ndjson", example = json!("{\"id\": 10248, \"total\": 440}\n")),
+    )),
+    responses(
+        (status = 200, description = "What became of them", body = Summary,
+            headers(("Idempotent-Replayed" = Option<String>, description = "`true` where the same request came before")),
+            example = json!({"admitted": 1, "unchanged": 0, "stale": 0, "refused": 0, "total": 1})),
+        (status = 409, description = "A request with this Idempotency-Key is under way"),
+    )
+)]
 pub(super) async fn enqueue(
     State(state): State<AdminState>,
-    Extension(remote): Extension<Remote>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
@@ -70,7 +97,7 @@ pub(super) async fn enqueue(
     let request = OutboxRequest {
         key,
         digest: digest_of(format, &uri, &digest),
-        actor: format!("api {}", remote.0.ip()),
+        actor: caller.actor().clone(),
     };
     let input: Arc<str> = "body".into();
     let rows: Rows = match format {

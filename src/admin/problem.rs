@@ -13,52 +13,58 @@ use crate::store::StoreError;
 use crate::store::admin::AdminError;
 
 /// A problem document.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub(super) struct Problem {
     /// Names the kind of problem; machines tell problems apart by it.
-    r#type: String,
+    #[serde(rename = "type", serialize_with = "as_urn")]
+    #[schema(value_type = String, examples("urn:aftercommit:problem:unprocessable"))]
+    kind: &'static str,
+    /// The kind of problem in words.
     title: &'static str,
+    /// The status of the answer.
     #[serde(serialize_with = "as_number")]
+    #[schema(value_type = u16)]
     status: StatusCode,
+    /// What went wrong this time, and the way out.
     detail: String,
     /// What would have been understood, where that is a list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     known: Vec<String>,
-    /// What of the body is to blame, where that is one row: a further field, `line` or `index`.
-    #[serde(flatten)]
-    row: Option<rows::Place>,
+    /// The line of the body that is to blame, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    /// The element of the body that is to blame, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u64>,
 }
 
 impl Problem {
-    fn new(status: StatusCode, kind: &str, title: &'static str, detail: impl Into<String>) -> Self {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
         Self {
-            r#type: format!("urn:aftercommit:problem:{kind}"),
+            kind,
             title,
             status,
             detail: detail.into(),
             known: vec![],
-            row: None,
+            line: None,
+            index: None,
         }
     }
 
-    pub(super) fn no_token() -> Self {
-        let detail = "the configuration sets no token, so that nothing below /v1 is open to anybody; set `token` in \
-                      its section [admin], or run `aftercommit init`, which makes one";
-        Self::new(
-            StatusCode::FORBIDDEN,
-            "no-token-configured",
-            "No token is configured",
-            detail,
-        )
+    pub(super) fn unauthorized() -> Self {
+        let detail = "send `Authorization: Bearer` with a token: `aftercommit token create` makes one, and the configuration can \
+                      name one in its section [admin]";
+        let title = "The token is missing, wrong or has ended";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", title, detail)
     }
 
-    pub(super) fn unauthorized() -> Self {
-        let detail =
-            "send `Authorization: Bearer` with the token that the configuration names in its section [admin]";
+    /// The token is a viewer's.
+    pub(super) fn forbidden(name: &str) -> Self {
+        let detail = format!("the token `{name}` is a viewer's; to change something takes an operator's");
         Self::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "The token is missing or wrong",
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "The token does not allow this",
             detail,
         )
     }
@@ -87,6 +93,12 @@ impl Problem {
             "Internal error",
             detail,
         )
+    }
+
+    pub(super) fn nul_in_path() -> Self {
+        let title = "The path cannot be read";
+        let detail = "a path may not hold the character NUL";
+        Self::new(StatusCode::BAD_REQUEST, "bad-path", title, detail)
     }
 
     /// A query parameter that cannot be read.
@@ -202,9 +214,15 @@ impl From<AdminError> for Problem {
                 let title = "Nothing stands before it";
                 Self::new(StatusCode::CONFLICT, "not-blocked", title, detail)
             }
+            AdminError::UnknownToken(_) => {
+                let title = "There is no such token";
+                Self::new(StatusCode::NOT_FOUND, "unknown-token", title, detail)
+            }
             AdminError::NoReason
             | AdminError::NoEvidence
             | AdminError::NoRoute { .. }
+            | AdminError::TokenExists(_)
+            | AdminError::TokenName(_)
             | AdminError::SelectsAll
             | AdminError::OnlyPending
             | AdminError::TooManyIds(_) => Self::unprocessable(detail),
@@ -285,6 +303,10 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+fn as_urn<S: serde::Serializer>(kind: &&'static str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("urn:aftercommit:problem:{kind}"))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde hands it over")]

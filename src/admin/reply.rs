@@ -19,9 +19,11 @@ pub(super) struct Body<T>(pub(super) T);
 pub(super) struct PathParts<T>(pub(super) T);
 
 /// The body of a request that changes something and needs no more than a reason.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Because {
+    /// Why; goes on record.
+    #[schema(min_length = 1, pattern = "\\S", examples("crm is back"))]
     pub(super) reason: String,
 }
 
@@ -38,6 +40,10 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // No database keeps it in a text, so nothing can be called so.
+        if parts.uri.path().contains("%00") {
+            return Err(Problem::nul_in_path());
+        }
         let Path(values) = Path::from_request_parts(parts, state).await?;
         Ok(Self(values))
     }

@@ -1,62 +1,67 @@
 //! Every path of the server: the table of contents of its API.
 
-use axum::Router;
 use axum::extract::OriginalUri;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::{Extension, Router};
 use tokio_util::task::TaskTracker;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::access::require_token;
 use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{deliveries, destinations, health, outbox, replays, settle};
+use super::{access, audit, deliveries, destinations, health, openapi, outbox, replays, settle};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
-    let v1 = Router::new()
-        .route("/status", get(destinations::status))
-        .route("/deliveries", get(deliveries::list))
-        .route("/deliveries/{outbox_id}/{destination}", get(deliveries::show))
-        .route("/deliveries/cancel", post(settle::cancel_many))
-        .route("/deliveries/retry-now", post(settle::retry_many_now))
-        .route("/deliveries/mark-delivered", post(settle::mark_many_delivered))
-        .route(
-            "/deliveries/{outbox_id}/{destination}/cancel",
-            post(settle::cancel),
-        )
-        .route(
-            "/deliveries/{outbox_id}/{destination}/retry-now",
-            post(settle::retry_now),
-        )
-        .route(
-            "/deliveries/{outbox_id}/{destination}/mark-delivered",
-            post(settle::mark_delivered),
-        )
-        .route(
-            "/deliveries/{outbox_id}/{destination}/skip-head",
-            post(settle::skip_head),
-        )
-        .route("/replays", get(replays::list).post(replays::create))
-        .route("/replays/{id}", get(replays::show))
-        .route("/replays/{id}/pause", post(replays::pause))
-        .route("/replays/{id}/resume", post(replays::resume))
-        .route("/replays/{id}/cancel", post(replays::cancel))
-        .route(outbox::PATH, post(outbox::enqueue))
-        .route("/destinations/{name}/pause", post(destinations::pause))
-        .route("/destinations/{name}/resume", post(destinations::resume))
+    let (v1, guarded) = v1().split_for_parts();
+    let v1 = v1
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), require_token));
-    Router::new()
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
-        .nest("/v1", v1)
+    let (open, api) = open().split_for_parts();
+    let document = openapi::document(api.nest("/v1", openapi::guarded(guarded)));
+    open.nest("/v1", v1)
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
+        .layer(Extension(document))
         .layer(from_fn_with_state(Guard { limits, requests }, guard))
         .with_state(state)
+}
+
+/// What wants a token, below `/v1`. Where an operation stands and what it takes is said at its handler.
+fn v1() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::new()
+        .routes(routes!(access::session))
+        .routes(routes!(audit::list))
+        .routes(routes!(destinations::status))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(settle::cancel))
+        .routes(routes!(settle::retry_now))
+        .routes(routes!(settle::mark_delivered))
+        .routes(routes!(settle::skip_head))
+        .routes(routes!(settle::cancel_many))
+        .routes(routes!(settle::retry_many_now))
+        .routes(routes!(settle::mark_many_delivered))
+        .routes(routes!(replays::list, replays::create))
+        .routes(routes!(replays::show))
+        .routes(routes!(replays::pause))
+        .routes(routes!(replays::resume))
+        .routes(routes!(replays::cancel))
+        .routes(routes!(outbox::enqueue))
+        .routes(routes!(destinations::pause))
+        .routes(routes!(destinations::resume))
+}
+
+/// What is open to everybody, and so holds nothing secret.
+fn open() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(openapi::show))
 }
 
 async fn not_found(OriginalUri(uri): OriginalUri) -> Problem {

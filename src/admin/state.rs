@@ -6,15 +6,15 @@ use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
 
 use crate::store::RelayId;
-use crate::store::admin::{Act, AdminError, AdminStore, ReplaySelection, Selection};
+use crate::store::admin::{AdminError, AdminStore, ReplaySelection, Selection};
 
 use super::outbox::Intake;
-use super::server::{Limits, Remote};
+use super::server::Limits;
 
 /// What the configuration says, and a reload can change.
 #[derive(Debug, Clone, Default)]
 pub struct AdminSettings {
-    /// What `Authorization: Bearer` must carry; without it nothing below `/v1` is answered.
+    /// The token of an operator that works before there is any in the database.
     pub token: Option<SecretString>,
     /// The names of the destinations.
     pub destinations: Vec<String>,
@@ -72,9 +72,4 @@ impl AdminState {
             .require_replay_destinations(selection, &settings.destinations)
             .await
     }
-}
-
-/// What somebody at `remote` does, for the audit.
-pub(super) fn act(remote: Remote, reason: &str) -> Result<Act, AdminError> {
-    Act::new(&format!("api {}", remote.0.ip()), reason)
 }

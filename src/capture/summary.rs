@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Outcome;
 
 /// What became of the rows of an input, as the command line and the API say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Summary {
     /// Rows that will be delivered.
     pub admitted: u64,

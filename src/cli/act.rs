@@ -2,7 +2,7 @@
 
 use std::env;
 
-use crate::store::admin::{Act, AdminError};
+use crate::store::admin::{Act, Actor, AdminError};
 
 /// The option of every verb that changes something.
 #[derive(clap::Args)]
@@ -36,7 +36,12 @@ impl DryReasonArgs {
 
 /// What the person at this command line does, for `reason`.
 pub(super) fn act(reason: &str) -> Result<Act, AdminError> {
+    Act::new(actor(), reason)
+}
+
+/// The person at this command line.
+pub(super) fn actor() -> Actor {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME"));
-    let actor = user.map_or_else(|_| "cli".to_owned(), |user| format!("cli {user}"));
-    Act::new(&actor, reason)
+    let name = user.map_or_else(|_| "cli".to_owned(), |user| format!("cli {user}"));
+    Actor::new(name, "command line")
 }

@@ -74,7 +74,8 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             AdminError::Store(error) => exit_of_store(error),
             AdminError::UnknownDestination { .. }
             | AdminError::UnknownDelivery(_)
-            | AdminError::UnknownReplay(_) => Exit::NotFound,
+            | AdminError::UnknownReplay(_)
+            | AdminError::UnknownToken(_) => Exit::NotFound,
             _ => Exit::BadInput,
         });
     }

@@ -10,15 +10,17 @@ use super::progress::Progress;
 use super::replay_text;
 use super::selection::SelectionArgs;
 use super::settings::Settings;
+use crate::relay::REPLAY_STEP;
 use crate::store::admin::{
     AdminStore, Created, KeyMode, Replay, ReplayRate, ReplayRequest, ReplaySelection, ReplayState, StaleRows,
 };
 use crate::store::{Backfill, SqlStore, Store as _};
 
-/// Deliveries that one step looks at.
-const STEP: u32 = 5_000;
-
 #[derive(clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 pub(super) struct ReplayVerb {
     #[command(flatten)]
     selection: SelectionArgs,
@@ -27,9 +29,14 @@ pub(super) struct ReplayVerb {
     #[arg(long, conflicts_with_all = ["ids", "all", "state", "because", "http_status"])]
     missing: bool,
 
-    /// With --missing: every version of each row of a state topic, not the newest alone
-    #[arg(long, requires = "missing")]
-    every_version: bool,
+    /// With --missing: of state topics the newest version of each row, or every version
+    #[arg(
+        long,
+        value_name = "newest|all",
+        default_value = "newest",
+        requires = "missing"
+    )]
+    versions: Backfill,
 
     /// same: a receiver that honours keys does nothing for what it has done already; new: it does it once more
     #[arg(long, value_name = "same|new", default_value = "same")]
@@ -102,12 +109,7 @@ impl ReplayVerb {
         if !self.missing {
             return Ok(self.selection.read(desk).await?.into());
         }
-        let versions = if self.every_version {
-            Backfill::All
-        } else {
-            Backfill::Newest
-        };
-        Ok(self.selection.missing(desk, versions).await?.into())
+        Ok(self.selection.missing(desk, self.versions).await?.into())
     }
 }
 
@@ -119,7 +121,7 @@ async fn work_off(store: &AdminStore, mut replay: Replay) -> anyhow::Result<Repl
         "rows looked at",
     );
     while replay.state == ReplayState::Running {
-        let advanced = steps.advance_replays(STEP).await?;
+        let advanced = steps.advance_replays(REPLAY_STEP).await?;
         match advanced.next_in {
             // Its rate, or that of another one, lets none go on before.
             Some(wait) => tokio::time::sleep(wait).await,

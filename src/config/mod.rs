@@ -40,6 +40,7 @@ pub use destination::{
 pub use doubts::TopicDoubt;
 pub use fault::{ConfigFaults, Fault};
 pub use sources::{Sources, System};
+pub use units::duration;
 
 use node::Reading;
 use section::Section;

@@ -22,7 +22,7 @@ const SIZES: [(&str, u64); 4] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), (
 pub(super) const UNBOUNDED: &str = "unbounded";
 
 /// Reads a duration such as `250ms`, `30s`, `5m`, `6h` or `3d`; the error says what is wrong.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     measure(text, &TIMES).map(Duration::from_millis).ok_or_else(|| {
         let text = text.escape_debug();
         format!("`{text}` is not a duration; write a whole number and one of ms, s, m, h, d, such as \"30s\"")

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use super::row::UnknownWord;
 
 /// Where a delivery stands. A retry is `Pending` with a later due time; there is no separate retry state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Owed.
@@ -28,7 +28,7 @@ pub enum State {
 }
 
 /// Why a delivery left `pending`, in a word that scripts can filter by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The receiver took it.

@@ -20,7 +20,7 @@ pub enum TopicKind {
 }
 
 /// What happened to the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     /// The row has this content now (state topics).

@@ -6,6 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, Object, Schema, SchemaFormat, Type};
+
 /// Microseconds since 1970-01-01T00:00:00Z, by the database's clock unless said otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -61,6 +64,20 @@ impl serde::Serialize for Timestamp {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no point in time; write it as RFC 3339 says, for example `2026-11-29T18:05:37Z`")]
 pub struct NoTime(String);
+
+impl utoipa::PartialSchema for Timestamp {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::KnownFormat(KnownFormat::DateTime);
+        Object::builder()
+            .schema_type(Type::String)
+            .format(Some(format))
+            .description(Some("A point in time as RFC 3339 writes it, in UTC."))
+            .examples([serde_json::json!("2026-11-29T18:05:37.123456Z")])
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Timestamp {}
 
 impl FromStr for Timestamp {
     type Err = NoTime;

@@ -10,8 +10,10 @@ use super::dispatcher::{Exit, Stop};
 use super::reconnect::retrying;
 use crate::store::{Advanced, StoreError};
 
-/// Rows that one step moves at most.
+/// Rows without a route that one step moves at most.
 const STEP_ROWS: u32 = 1_000;
+/// Deliveries that one step of a replay looks at.
+pub const REPLAY_STEP: u32 = 2_000;
 /// How often there is a look whether something is to be done.
 const EVERY: Duration = Duration::from_secs(1);
 /// The share of time that looks which find nothing may take: one part in so many. Rows without a route are walked by
@@ -60,7 +62,7 @@ async fn route(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
 
 /// Takes the oldest replay that may go on a step further.
 async fn replay(context: &Context, stop: &Stop) -> Result<Advanced, StoreError> {
-    let next = || context.store.advance_replays(STEP_ROWS);
+    let next = || context.store.advance_replays(REPLAY_STEP);
     let advanced = retrying("replay", &stop.abort, next).await;
     advanced.unwrap_or(Ok(Advanced::default()))
 }

@@ -40,6 +40,7 @@ use crate::destination::Destination;
 use crate::store::{RelayId, Store};
 
 pub use heartbeat::Vitals;
+pub use housekeeping::REPLAY_STEP;
 pub use limits::Batch;
 pub use limits::host::Host;
 pub use supervisor::{Relay, RelayError};

@@ -1,19 +1,21 @@
 //! Pausing a destination: nothing new is begun for it until a person resumes it.
 
 use super::StoreError;
+use super::admin::Actor;
 use super::database::{Args, Database, Transaction, sql};
 
 pub(super) async fn pause(
     database: &Database,
     destination: &str,
-    actor: &str,
+    actor: &Actor,
     reason: &str,
 ) -> Result<(), StoreError> {
-    let [destination, actor, reason] = [destination, actor, reason].map(str::to_owned);
+    let [destination, reason] = [destination, reason].map(str::to_owned);
+    let actor = actor.clone();
     database
         .write(move |transaction| {
             Box::pin(async move {
-                let args = Args::new().text(&destination).text(&actor).text(&reason);
+                let args = Args::new().text(&destination).text(actor.name()).text(&reason);
                 let paused = transaction.execute(sql!(shared "pause"), args).await?;
                 // Who paused it first stays on record, and a repetition says nothing new.
                 if paused > 0 {
@@ -25,10 +27,10 @@ pub(super) async fn pause(
         .await
 }
 
-/// Puts on record who changed what and why, in the transaction of the change.
+/// Puts on record who changed what, from where and why, in the transaction of the change.
 pub(super) async fn audit(
     transaction: &mut Transaction,
-    actor: &str,
+    actor: &Actor,
     action: &'static str,
     subject: &str,
     reason: Option<&str>,
@@ -39,14 +41,15 @@ pub(super) async fn audit(
 /// The same, with what else is to be known of it.
 pub(super) async fn audit_with(
     transaction: &mut Transaction,
-    actor: &str,
+    actor: &Actor,
     action: &'static str,
     subject: &str,
     reason: Option<&str>,
     detail: Option<&str>,
 ) -> Result<(), StoreError> {
     let args = Args::new()
-        .text(actor)
+        .text(actor.name())
+        .text(actor.origin())
         .text(action)
         .text(subject)
         .opt_text(reason)

@@ -3,7 +3,7 @@
 //! A key is claimed first and answered last, in the transaction of the rows: of two requests that come at once, the second
 //! waits for the first and then finds its answer. A request that failed has left nothing, and may come again.
 
-use super::admin::RequestKey;
+use super::admin::{Actor, RequestKey};
 use super::database::{Args, Transaction, only, sql};
 use super::{Enqueued, StoreError, pauses};
 
@@ -15,7 +15,7 @@ pub struct OutboxRequest {
     /// Tells it from another request under the same key.
     pub digest: [u8; 32],
     /// Who sent it, for the audit.
-    pub actor: String,
+    pub actor: Actor,
 }
 
 /// What is known of the key of a request.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::admin::Actor;
 use super::database::Database;
 use super::{
     Advanced, Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow,
@@ -128,7 +129,7 @@ impl Store for SqlStore {
     }
 
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError> {
-        pauses::pause(&self.database, destination, actor, reason).await
+        pauses::pause(&self.database, destination, &Actor::new(actor, "relay"), reason).await
     }
 
     async fn note_failing(&self, lease: &Lease, failing: Option<&Failing>) -> Result<(), StoreError> {

@@ -324,7 +324,7 @@ pub struct OrphanEntry {
 }
 
 /// A shard, or a destination, of which no request works.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Failing {
     /// Since when no request has worked.
     pub since: Timestamp,
@@ -337,7 +337,7 @@ pub struct Failing {
 }
 
 /// What a receiver said of its daily limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct NotedUsage {
     /// What it said.
     #[serde(flatten)]

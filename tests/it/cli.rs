@@ -14,4 +14,5 @@ mod preview;
 mod setup;
 mod sources;
 mod steer;
+mod tokens;
 mod verify;

@@ -6,27 +6,17 @@ use axum::http::StatusCode;
 
 use super::Problem;
 
-/// Where a row stands in a body.
-#[derive(Debug, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Place {
-    /// The line, from 1.
-    Line(u64),
-    /// The element, from 0.
-    Index(u64),
-}
-
 impl Problem {
     pub(in crate::admin) fn bad_line(line: u64, problem: &str) -> Self {
         Self {
-            row: Some(Place::Line(line)),
+            line: Some(line),
             ..Self::bad_row(&format!("line {line}: {problem}"))
         }
     }
 
     pub(in crate::admin) fn bad_element(index: u64, problem: &str) -> Self {
         Self {
-            row: Some(Place::Index(index)),
+            index: Some(index),
             ..Self::bad_row(&format!("element {index}: {problem}"))
         }
     }

@@ -3,7 +3,7 @@
 //! A receiver's own word, passed on: nothing is counted here.
 
 /// Calls of a day, as the receiver's last answer put them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Usage {
     /// Calls that were made, by whomever.
     pub used: u32,

@@ -18,7 +18,7 @@ use crate::store::database::{Args, Transaction, only, sql};
 use crate::store::{StoreError, leases};
 
 /// What became of the deliveries that a cancel selected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Cancelled {
     /// They have ended.
     pub cancelled: u64,

@@ -18,7 +18,7 @@ const STEP: u32 = 2_000;
 const STEPS: u32 = 10;
 
 /// A delivery as lists show it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Delivery {
     /// Which one.
     #[serde(flatten)]
@@ -53,12 +53,12 @@ pub struct Delivery {
     pub settled_at: Option<Timestamp>,
 }
 
-/// How many deliveries a page holds at most: 1 to 1,000.
+/// How many entries a page holds at most: 1 to 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u32);
 
 /// A part of a list.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Page {
     /// The newest outbox id first; of one row, the destinations in ascending order.
     pub deliveries: Vec<Delivery>,

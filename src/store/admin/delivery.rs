@@ -12,7 +12,7 @@ use crate::store::fetch::OutboxColumns;
 use crate::store::{StoreError, settings};
 
 /// A delivery with all that is known of it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct DeliveryDetail {
     /// What lists show.
     #[serde(flatten)]
@@ -36,7 +36,7 @@ pub struct DeliveryDetail {
 }
 
 /// An attempt on record.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Attempt {
     /// From 1.
     pub number: u32,

@@ -15,7 +15,7 @@ const SAMPLE: usize = 10;
 const UNLIMITED: u64 = 20_000;
 
 /// What a replay would do if it ran now.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct DryRun {
     /// Deliveries that match.
     pub matched: u64,

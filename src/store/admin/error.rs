@@ -29,6 +29,17 @@ pub enum AdminError {
         /// The destination.
         destination: String,
     },
+    /// There is no such token.
+    #[error("there is no token `{0}`; `aftercommit token list` shows which there are")]
+    UnknownToken(String),
+    /// A name is given once, since the audit knows people by it.
+    #[error("there is, or was, a token `{0}`; choose another name")]
+    TokenExists(String),
+    /// The text cannot be the name of a token.
+    #[error(
+        "`{0}` cannot name a token; use 1 to 64 letters, digits and `. _ @ -`, and none of config, relay and cli"
+    )]
+    TokenName(String),
     /// What changes something must say why.
     #[error("the reason is missing; say in a few words why, for the audit")]
     NoReason,
@@ -55,7 +66,7 @@ pub enum AdminError {
     #[error("{0} ids are more than {MAX_IDS}; use a filter, or several requests")]
     TooManyIds(usize),
     /// The page is to be longer or shorter than pages are.
-    #[error("a page holds 1 to 1000 deliveries, not {0}")]
+    #[error("a page holds 1 to 1000 entries, not {0}")]
     PageSize(u32),
     /// The text is not what an earlier page gave as `next`.
     #[error("`{0}` is no cursor; pass on what an earlier page gave as `next`, unchanged")]

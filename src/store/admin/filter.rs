@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Object, Schema, Type};
+
 use super::AdminError;
 use crate::core::delivery::{REASONS, Reason, STATES, State};
 use crate::core::time::Timestamp;
@@ -12,17 +15,34 @@ use crate::store::database::{Args, Batch};
 pub const MAX_IDS: usize = 10_000;
 
 /// Names a delivery.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    utoipa::ToSchema,
+    utoipa::IntoParams,
+)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Path)]
 pub struct DeliveryId {
     /// The outbox row.
+    #[schema(examples(4711))]
+    #[param(example = 4711)]
     pub outbox_id: i64,
     /// Where it goes.
+    #[schema(examples("crm"))]
+    #[param(example = "crm")]
     pub destination: String,
 }
 
 /// What a delivery must be to be meant. What is not said does not matter.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeliveryFilter {
     /// One of these states; none named: any.
@@ -149,6 +169,21 @@ impl FromStr for Cursor {
         parse().ok_or_else(|| AdminError::NoCursor(text.to_owned()))
     }
 }
+
+impl utoipa::PartialSchema for Cursor {
+    fn schema() -> RefOr<Schema> {
+        Object::builder()
+            .schema_type(Type::String)
+            .pattern(Some("^-?[0-9]+:"))
+            .description(Some(
+                "Where a page ended: passed on as `after`, unchanged, it begins the next one.",
+            ))
+            .examples([serde_json::json!("4711:crm")])
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Cursor {}
 
 impl serde::Serialize for Cursor {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -14,7 +14,7 @@ use crate::store::database::{Args, Transaction, sql};
 pub struct Evidence(String);
 
 /// What became of the deliveries that were selected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Marked {
     /// They are delivered, with the reason `confirmed`.
     pub marked: u64,

@@ -9,6 +9,8 @@
 //!                                                                               └─▶ what a person settles by hand
 //! ```
 
+mod act;
+mod audit;
 mod by_hand;
 mod cancel;
 mod deliveries;
@@ -29,10 +31,13 @@ mod replays;
 mod retry_now;
 mod skip_head;
 mod status;
+mod tokens;
 mod walk;
 
 use std::time::Duration;
 
+pub use self::act::{Act, Actor};
+pub use self::audit::{AuditEntry, AuditFilter, AuditPage};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
@@ -40,7 +45,7 @@ pub use self::dry_run::DryRun;
 pub use self::error::AdminError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
 pub use self::mark_delivered::{Evidence, Marked};
-pub use self::pauses::{Act, Pause, Paused};
+pub use self::pauses::{Pause, Paused};
 pub use self::replay::{Replay, ReplayState};
 pub use self::replay_missing::{MissingRow, MissingRows};
 pub use self::replay_request::{KeyMode, ReplayRate, ReplayRequest, ReplaySelection, RequestKey, StaleRows};
@@ -50,6 +55,7 @@ pub use self::replays::{Created, ReplayPage};
 pub use self::retry_now::Hurried;
 pub use self::skip_head::SkippedHead;
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
+pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 
 use super::database::Database;
 

@@ -1,19 +1,13 @@
 //! A person pauses a destination, and lets it go on.
 
+use super::act::Act;
 use super::{AdminError, AdminStore};
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Row, sql};
 use crate::store::{StoreError, pauses};
 
-/// Who changes something, and why. Both go on record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Act {
-    actor: String,
-    reason: String,
-}
-
 /// A pause.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Pause {
     /// Since when.
     pub at: Timestamp,
@@ -24,36 +18,12 @@ pub struct Pause {
 }
 
 /// A destination, and whether it is paused now.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Paused {
     /// Its name.
     pub destination: String,
     /// The pause; none if it goes on. A destination that was paused already stays so for the first one's reason.
     pub pause: Option<Pause>,
-}
-
-impl Act {
-    /// What `actor` does, for `reason`, which may not be empty.
-    pub fn new(actor: &str, reason: &str) -> Result<Self, AdminError> {
-        let reason = reason.trim();
-        if reason.is_empty() {
-            return Err(AdminError::NoReason);
-        }
-        Ok(Self {
-            actor: actor.to_owned(),
-            reason: reason.to_owned(),
-        })
-    }
-
-    /// Who.
-    pub fn actor(&self) -> &str {
-        &self.actor
-    }
-
-    /// Why.
-    pub fn reason(&self) -> &str {
-        &self.reason
-    }
 }
 
 impl AdminStore {
@@ -65,7 +35,7 @@ impl AdminStore {
         act: &Act,
     ) -> Result<Paused, AdminError> {
         self.require_destination(destination, configured).await?;
-        pauses::pause(&self.database, destination, &act.actor, &act.reason).await?;
+        pauses::pause(&self.database, destination, act.actor(), act.reason()).await?;
         Ok(self.pause_of(destination).await?)
     }
 
@@ -83,7 +53,7 @@ impl AdminStore {
                 Box::pin(async move {
                     let args = Args::new().text(&name);
                     if transaction.execute(sql!(shared "resume"), args).await? > 0 {
-                        pauses::audit(transaction, &act.actor, "resume", &name, Some(&act.reason)).await?;
+                        pauses::audit(transaction, act.actor(), "resume", &name, Some(act.reason())).await?;
                     }
                     Ok(())
                 })

@@ -3,14 +3,14 @@
 use std::str::FromStr;
 
 use super::filter::{Cursor, DeliveryId};
-use super::replay_request::{ReplayRate, ReplayRequest, StaleRows};
+use super::replay_request::{ReplayRate, ReplayRequest, StaleRows, Written};
 use crate::core::row::UnknownWord;
 use crate::core::time::Timestamp;
 use crate::store::StoreError;
 use crate::store::database::Row;
 
 /// Where a replay stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplayState {
     /// It goes on.
@@ -24,7 +24,7 @@ pub enum ReplayState {
 }
 
 /// A replay.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Replay {
     /// Its number.
     pub id: i64,
@@ -32,6 +32,7 @@ pub struct Replay {
     pub state: ReplayState,
     /// What it was asked to do.
     #[serde(flatten)]
+    #[schema(value_type = Written)]
     pub request: ReplayRequest,
     /// What follows from the choice of the key.
     pub consequence: &'static str,

@@ -11,7 +11,7 @@ use crate::store::database::{Args, Database, Row, sql};
 use crate::store::{Backfill, StoreError};
 
 /// Which rows a destination is to get that it never had. What is not said does not matter.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MissingRows {
     /// The destination. Rows of topics that are not routed to it are never missing there.
@@ -40,7 +40,7 @@ pub struct MissingRows {
 }
 
 /// A row that a destination never had.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct MissingRow {
     /// The delivery that it would be.
     #[serde(flatten)]

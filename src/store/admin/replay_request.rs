@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Object, Schema, Type};
 
 use super::filter::{DeliveryFilter, DeliveryId, Selection};
 use super::replay_missing::MissingRows;
@@ -46,7 +48,9 @@ pub enum ReplaySelection {
 pub struct ReplayRate(NonZeroU32);
 
 /// Whether a replay sends under the key that the receiver knows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyMode {
     /// The same key and the same bytes: a receiver that honours keys does nothing for what it has done already.
@@ -118,6 +122,20 @@ impl ReplayRate {
     }
 }
 
+impl utoipa::PartialSchema for ReplayRate {
+    fn schema() -> RefOr<Schema> {
+        Object::builder()
+            .schema_type(Type::Integer)
+            .minimum(Some(1))
+            .maximum(Some(u32::MAX))
+            .description(Some("Deliveries a second that become due at most."))
+            .examples([serde_json::json!(500)])
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for ReplayRate {}
+
 impl FromStr for ReplayRate {
     type Err = String;
 
@@ -180,8 +198,9 @@ impl FromStr for KeyMode {
 }
 
 /// A request as it is written and read elsewhere.
-#[derive(serde::Serialize)]
-struct Written {
+#[derive(serde::Serialize, utoipa::ToSchema)]
+#[schema(as = ReplayRequest)]
+pub(super) struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Vec<DeliveryId>>,
     #[serde(skip_serializing_if = "Option::is_none")]

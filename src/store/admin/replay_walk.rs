@@ -10,7 +10,7 @@ use crate::store::StoreError;
 use crate::store::database::Database;
 
 /// What a replay looks at: a delivery, or one that there is not yet.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum Candidate {
     /// A delivery.

@@ -23,7 +23,7 @@ pub enum Created {
 }
 
 /// A part of the list of replays.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct ReplayPage {
     /// The newest first.
     pub replays: Vec<Replay>,
@@ -197,7 +197,7 @@ fn add_args(
         .int(i64::from(request.stale == StaleRows::Force))
         .int(request.rate.map(|rate| i64::from(rate.get())))
         .text(act.reason())
-        .text(act.actor())
+        .text(act.actor().name())
         .opt_text(key.map(RequestKey::as_str))
         .bytes(digest.to_vec()))
 }

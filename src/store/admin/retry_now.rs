@@ -11,7 +11,7 @@ use crate::store::StoreError;
 use crate::store::database::{Args, Transaction, sql};
 
 /// What became of the deliveries that were selected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Hurried {
     /// They waited for a later time, and are due now.
     pub hurried: u64,

@@ -10,7 +10,7 @@ use super::{Act, AdminError, AdminStore, walk};
 use crate::store::database::{Args, sql};
 
 /// What became of the head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct SkippedHead {
     /// The outbox row whose delivery stood first.
     pub skipped: i64,

@@ -7,7 +7,7 @@ use crate::core::time::Timestamp;
 use crate::store::{Failing, NotedUsage};
 
 /// How things stand.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Status {
     /// The database's clock.
     pub now: Timestamp,
@@ -26,7 +26,7 @@ pub struct Status {
 }
 
 /// How a destination stands.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct DestinationStatus {
     /// Its name.
     pub name: String,
@@ -53,7 +53,7 @@ pub struct DestinationStatus {
 }
 
 /// Deliveries that have ended, or wait for a person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct Settled {
     /// Delivered.
     pub delivered: u64,
@@ -71,7 +71,7 @@ pub struct Settled {
 }
 
 /// Who dispatches a shard.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct ShardStatus {
     /// From 0.
     pub shard: u32,
@@ -82,7 +82,7 @@ pub struct ShardStatus {
 }
 
 /// Rows that wait for a route.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct UnroutedTopic {
     /// Their topic.
     pub topic: String,
@@ -91,7 +91,7 @@ pub struct UnroutedTopic {
 }
 
 /// A relay process.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
 pub struct RelayStatus {
     /// Its id.
     pub id: String,

@@ -47,7 +47,7 @@ on_both! {
             assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"aftercommit\""));
         }
         client.server.reload(AdminSettings { token: None, ..settings() });
-        assert!(client.get("/v1/status").await.problem(403).contains("[admin]"));
+        assert!(client.get("/v1/status").await.problem(401).contains("[admin]"));
     }
 
     async fn the_status_is_told_with_what_the_configuration_names(backend: Backend) {
@@ -129,8 +129,8 @@ on_both! {
         assert_eq!(done, json!({"cancelled": 1, "requested": 0, "left_alone": 0}));
         let again = client.post("/v1/deliveries/1/crm/cancel", r#"{"reason": "a mistake"}"#).await.json();
         assert_eq!(again["left_alone"], 1);
-        let line = "select actor || ' ' || subject || ': ' || reason from aftercommit.audit";
-        assert_eq!(world.text(line).await, "api 127.0.0.1 delivery 1 to crm: a mistake");
+        let line = "select actor || ' ' || origin || ' ' || subject || ': ' || reason from aftercommit.audit";
+        assert_eq!(world.text(line).await, "config 127.0.0.1 delivery 1 to crm: a mistake");
         client.post("/v1/deliveries/9/crm/cancel", r#"{"reason": "a mistake"}"#).await.problem(404);
         client.post("/v1/deliveries/2/crm/cancel", r#"{"reason": " "}"#).await.problem(422);
         client.post("/v1/deliveries/2/crm/cancel", "{}").await.problem(422);
@@ -140,7 +140,7 @@ on_both! {
         let world = World::new(backend).await;
         let client = Client::of(&world).await;
         let paused = client.post("/v1/destinations/crm/pause", r#"{"reason": "their token is gone"}"#).await.json();
-        assert_eq!(paused["pause"]["by"], "api 127.0.0.1");
+        assert_eq!(paused["pause"]["by"], "config");
         assert_eq!(paused["pause"]["reason"], "their token is gone");
         let resumed = client.post("/v1/destinations/crm/resume", r#"{"reason": "it is back"}"#).await.json();
         assert_eq!(resumed, json!({"destination": "crm", "pause": null}));

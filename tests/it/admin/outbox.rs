@@ -30,7 +30,7 @@ on_both! {
         assert_eq!(post(&client, "/v1/outbox", JSON, whole, "").await.json()["admitted"], 1);
         let older = whole.replace("\"row_version\": 2", "\"row_version\": 1").replace("{\"a\": 1}", "{\"a\": 0}");
         assert_eq!(post(&client, "/v1/outbox", JSON, &older, "").await.json()["stale"], 1);
-        assert_eq!(world.text("select subject from aftercommit.audit where action = 'enqueue' and actor = 'api 127.0.0.1' and id = 1").await,
+        assert_eq!(world.text("select subject from aftercommit.audit where action = 'enqueue' and actor = 'config' and origin = '127.0.0.1' and id = 1").await,
             "2 of 2 rows");
         assert_eq!(world.number("select count(*) from aftercommit.audit").await, 2, "what brought nothing new is not on record");
     }

@@ -2,7 +2,7 @@
 
 use aftercommit::core::delivery::Reason;
 use aftercommit::core::time::Timestamp;
-use aftercommit::store::admin::{Act, AdminError, UnroutedTopic};
+use aftercommit::store::admin::{Act, Actor, AdminError, UnroutedTopic};
 
 use super::world::{Backend, World, act, on_both};
 
@@ -71,7 +71,7 @@ on_both! {
 
     async fn a_pause_is_kept_with_who_and_why_and_the_first_one_counts(backend: Backend) {
         let world = World::new(backend).await;
-        let first = Act::new("ann", "the token was revoked").unwrap();
+        let first = Act::new(Actor::new("ann", "a test"), "the token was revoked").unwrap();
         let paused = world.admin.pause("crm", &[], &first).await.unwrap();
         assert_eq!(paused.pause.as_ref().unwrap().by, "ann");
         let again = world.admin.pause("crm", &[], &act()).await.unwrap();
@@ -93,6 +93,6 @@ on_both! {
         let refused = world.admin.pause("crmm", &["later".to_owned()], &act()).await.unwrap_err();
         assert_eq!(refused.to_string(), "there is no destination `crmm`; known are: crm, hook, later");
         world.admin.pause("later", &["later".to_owned()], &act()).await.unwrap();
-        assert!(matches!(Act::new("ann", "  "), Err(AdminError::NoReason)));
+        assert!(matches!(Act::new(Actor::new("ann", "a test"), "  "), Err(AdminError::NoReason)));
     }
 }

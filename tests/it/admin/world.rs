@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aftercommit::core::delivery::{Reason, State};
 use aftercommit::store::admin::{
-    Act, AdminStore, Created, Delivery, DeliveryFilter, DeliveryId, Page, PageSize, Replay,
+    Act, Actor, AdminStore, Created, Delivery, DeliveryFilter, DeliveryId, Page, PageSize, Replay,
 };
 use aftercommit::store::{
     FetchLimits, Lease, Record, RelayId, Settlement, SettlementKind, Shard, SqlStore, Store as _,
@@ -194,7 +194,7 @@ pub(super) fn id(outbox_id: i64, destination: &str) -> DeliveryId {
 }
 
 pub(super) fn act() -> Act {
-    Act::new("tester", "because of the test").unwrap()
+    Act::new(Actor::new("tester", "a test"), "because of the test").unwrap()
 }
 
 /// The job that a request has made.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aftercommit::core::delivery::State;
 use aftercommit::store::admin::{
-    Act, AdminStore, Created, DeliveryFilter, KeyMode, ReplayRequest, Selection, StaleRows,
+    Act, Actor, AdminStore, Created, DeliveryFilter, KeyMode, ReplayRequest, Selection, StaleRows,
 };
 
 use super::world::{Backend, Process, World, died, on_both};
@@ -110,7 +110,7 @@ async fn replayed_and_killed(backend: Backend, key: KeyMode) -> (World, i64) {
         stale: StaleRows::Skip,
         rate: None,
     };
-    let act = Act::new("tester", "because of the test").unwrap();
+    let act = Act::new(Actor::new("tester", "a test"), "because of the test").unwrap();
     let created = admin(&world).create_replay(&request, None, &act).await.unwrap();
     let Created::New(job) = created else {
         panic!("{created:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use aftercommit::core::delivery::State;
 use aftercommit::mock::receiver::{Fault, Rule};
 use aftercommit::store::admin::{
-    Act, AdminStore, DeliveryFilter, DeliveryId, Evidence, Hurried, KeyMode, ReplayRequest, Selection,
+    Act, Actor, AdminStore, DeliveryFilter, DeliveryId, Evidence, Hurried, KeyMode, ReplayRequest, Selection,
     StaleRows,
 };
 
@@ -35,7 +35,7 @@ fn admin(world: &World) -> AdminStore {
 }
 
 fn act() -> Act {
-    Act::new("ada", "the story goes on").unwrap()
+    Act::new(Actor::new("ada", "a test"), "the story goes on").unwrap()
 }
 
 fn all_that_is(state: State) -> Selection {

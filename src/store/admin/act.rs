@@ -1,0 +1,61 @@
+//! Who changes something, from where, and why: what every change puts on record.
+
+use super::AdminError;
+
+/// Who changes something, and from where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    name: String,
+    origin: String,
+}
+
+/// Who changes something, from where, and why. All of it goes on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    actor: Actor,
+    reason: String,
+}
+
+impl Actor {
+    /// Somebody called `name` (of a token, of a user of this machine), at `origin`: an address, or `command line`.
+    pub fn new(name: impl Into<String>, origin: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            origin: origin.into(),
+        }
+    }
+
+    /// Who.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// From where.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+}
+
+impl Act {
+    /// What `actor` does, for `reason`, which may not be empty.
+    pub fn new(actor: Actor, reason: &str) -> Result<Self, AdminError> {
+        let reason = reason.trim();
+        if reason.is_empty() {
+            return Err(AdminError::NoReason);
+        }
+        Ok(Self {
+            actor,
+            reason: reason.to_owned(),
+        })
+    }
+
+    /// Who, and from where.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}

@@ -1,0 +1,1 @@
+select name, role, created_at, created_by, expires_at, revoked_at from aftercommit.token where name = $1
