@@ -17,7 +17,11 @@ const VIEWS: [(&str, &str, &str); 10] = [
     ("trouble", "#/trouble", "Trouble"),
     ("deliveries", "#/deliveries", "Deliveries"),
     ("delivery", "#/deliveries/1/hook", "Outbox row 1 to hook"),
-    ("new-replay", "#/replays/new?state=dead&destination=hook", "New replay"),
+    (
+        "new-replay",
+        "#/replays/new?state=dead&destination=hook",
+        "New replay",
+    ),
     ("replays", "#/replays", "Replays"),
     ("replay", "#/replays/1", "Replay 1"),
     ("destinations", "#/destinations", "Destinations"),
@@ -30,7 +34,9 @@ const CONTROLS: &str = "a[href], button, input, select, summary, [tabindex='0'],
 
 /// Something for each view to show.
 async fn lived_in(desk: &Desk) {
-    desk.receiver.script([Rule::next(2, Fault::Fail { status: 422 })]).unwrap();
+    desk.receiver
+        .script([Rule::next(2, Fault::Fail { status: 422 })])
+        .unwrap();
     desk.commit("order-1", r#"{"order": 1, "total": "19.90"}"#).await;
     desk.commit("order-2", r#"{"order": 2, "total": "7.00"}"#).await;
     desk.receiver.received(2).await;
@@ -41,7 +47,9 @@ async fn lived_in(desk: &Desk) {
 /// Asks for a replay, and waits until it is done.
 async fn replayed(browser: &Browser) {
     browser.go("#/replays/new?id=2:hook").await;
-    browser.fill("Reason, for the audit", "they know the field now").await;
+    browser
+        .fill("Reason, for the audit", "they know the field now")
+        .await;
     browser.press("Replay 1 delivery").await;
     browser.shows("done 1 delivery is due again.").await;
 }
@@ -49,7 +57,11 @@ async fn replayed(browser: &Browser) {
 async fn assert_everything_has_a_name(browser: &Browser, view: &str) {
     for element in browser.all(CONTROLS).await {
         let name = browser.name_of(&element).await;
-        assert!(!name.trim().is_empty(), "{view}: no name: {}", browser.markup_of(&element).await);
+        assert!(
+            !name.trim().is_empty(),
+            "{view}: no name: {}",
+            browser.markup_of(&element).await
+        );
     }
 }
 
@@ -57,9 +69,17 @@ async fn assert_no_scrolling_sideways(browser: &Browser, view: &str) {
     let script = "return [...document.querySelectorAll('body *')].filter((one) => one.checkVisibility()
                       && !one.closest('pre, .skip, thead') && one.getBoundingClientRect().right > innerWidth + 0.5)
                       .map((one) => one.outerHTML.slice(0, 200))";
-    assert_eq!(browser.script(script, json!([])).await, json!([]), "{view} is wider than a phone");
+    assert_eq!(
+        browser.script(script, json!([])).await,
+        json!([]),
+        "{view} is wider than a phone"
+    );
     let wide = "return document.documentElement.scrollWidth > innerWidth";
-    assert_eq!(browser.script(wide, json!([])).await, false, "{view} scrolls sideways");
+    assert_eq!(
+        browser.script(wide, json!([])).await,
+        false,
+        "{view} scrolls sideways"
+    );
 }
 
 /// Keeps a picture, if somebody wants it.
