@@ -59,6 +59,8 @@ on_both! {
         let world = World::new(backend).await;
         world.execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('stray', 'x', 'event', '{}')").await;
         assert_said(&world, 1, "", &["its topic `stray` has no route"]).await;
+        world.execute("insert into aftercommit.route (topic, destination) values ('stray', 'crm')").await;
+        assert_said(&world, 1, "", &["is routed to crm by now, but no relay keeps house"]).await;
         world.commit_orders(1, 1).await;
         world.execute("delete from aftercommit.owed where destination = 'hook'").await;
         let hook = examined(&world, 2, "hook").await;
