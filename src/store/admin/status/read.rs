@@ -30,16 +30,10 @@ impl AdminStore {
             let status = DestinationStatus::named(name.clone());
             destinations.entry(name.clone()).or_insert(status).configured = true;
         }
-        let newest = Args::new().int(COUNTED_SETTLED);
-        // None is dropped while another fails: each reads to its end.
-        let (owed, in_flight, settled, trouble) = tokio::join!(
-            self.rows(sql!(shared "owed_counts")),
-            self.rows(sql!(shared "in_flight_counts")),
-            self.database.read(sql!(shared "settled_counts"), newest),
-            self.rows(sql!(shared "trouble_counts")),
-        );
-        let unrouted = count_owed(&mut destinations, &owed?, &in_flight?)?;
-        count_settled(&mut destinations, &settled?, &trouble?)?;
+        // Four reads at once are much to carry.
+        let counts = Box::pin(self.counts()).await?;
+        let unrouted = count_owed(&mut destinations, &counts)?;
+        count_settled(&mut destinations, &counts)?;
         self.add_pauses(&mut destinations).await?;
         self.add_failing(&mut destinations).await?;
         self.add_usage(&mut destinations).await?;
@@ -64,6 +58,23 @@ impl AdminStore {
     pub async fn relays(&self) -> Result<Vec<RelayStatus>, StoreError> {
         let rows = self.rows(sql!(shared "relays")).await?;
         rows.iter().map(|row| relay(row, self.lease_ttl)).collect()
+    }
+
+    async fn counts(&self) -> Result<Counts, StoreError> {
+        let newest = Args::new().int(COUNTED_SETTLED);
+        // None is dropped while another fails: each reads to its end.
+        let (owed, in_flight, settled, trouble) = tokio::join!(
+            self.rows(sql!(shared "owed_counts")),
+            self.rows(sql!(shared "in_flight_counts")),
+            self.database.read(sql!(shared "settled_counts"), newest),
+            self.rows(sql!(shared "trouble_counts")),
+        );
+        Ok(Counts {
+            owed: owed?,
+            in_flight: in_flight?,
+            settled: settled?,
+            trouble: trouble?,
+        })
     }
 
     async fn add_pauses(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
@@ -121,14 +132,19 @@ impl AdminStore {
     }
 }
 
+/// What was counted, by destination.
+struct Counts {
+    owed: Vec<Row>,
+    in_flight: Vec<Row>,
+    /// Of the newest.
+    settled: Vec<Row>,
+    trouble: Vec<Row>,
+}
+
 /// Returns how many rows are unrouted.
-fn count_owed(
-    into: &mut BTreeMap<String, DestinationStatus>,
-    owed: &[Row],
-    in_flight: &[Row],
-) -> Result<u64, StoreError> {
+fn count_owed(into: &mut BTreeMap<String, DestinationStatus>, counts: &Counts) -> Result<u64, StoreError> {
     let mut unrouted = 0;
-    for row in owed {
+    for row in &counts.owed {
         let name = row.text("destination")?;
         if name.is_empty() {
             unrouted = row.int("owed")?;
@@ -139,23 +155,19 @@ fn count_owed(
         status.due = row.int("due")?;
         status.oldest_owed_at = row.opt_time("oldest_owed_at")?;
     }
-    for row in in_flight {
+    for row in &counts.in_flight {
         of(into, row.text("destination")?).in_flight = row.int("in_flight")?;
     }
     Ok(unrouted)
 }
 
-fn count_settled(
-    into: &mut BTreeMap<String, DestinationStatus>,
-    newest: &[Row],
-    trouble: &[Row],
-) -> Result<(), StoreError> {
+fn count_settled(into: &mut BTreeMap<String, DestinationStatus>, counts: &Counts) -> Result<(), StoreError> {
     let mut counted = 0;
-    for row in newest {
+    for row in &counts.settled {
         counted += row.int::<i64>("deliveries")?;
         of(into, row.text("destination")?).settled.set(row)?;
     }
-    for row in trouble {
+    for row in &counts.trouble {
         of(into, row.text("destination")?).settled.set(row)?;
     }
     for status in into.values_mut() {
