@@ -6,6 +6,7 @@
 mod act;
 mod apply;
 mod attach;
+mod audit;
 mod cancel;
 mod capture;
 mod check;
@@ -36,6 +37,7 @@ mod status;
 mod table;
 mod test;
 mod times;
+mod token;
 mod trouble;
 mod verify;
 mod words;
@@ -99,7 +101,7 @@ enum Verb {
     )]
     Run(run::Run),
 
-    /// Put rows from NDJSON or CSV into the outbox, all in one transaction
+    /// Put rows from NDJSON, CSV or Parquet into the outbox, all in one transaction or in batches
     #[command(
         after_help = "Examples:\n  aftercommit enqueue --topic customers --key id --version updated_at customers.ndjson\n  \
                       psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"
@@ -190,6 +192,18 @@ enum Verb {
     )]
     Test(test::Test),
 
+    /// Make, list and revoke tokens for the API and the page
+    #[command(
+        after_help = "Examples:\n  aftercommit token create ada --role operator\n  aftercommit token create grafana --role viewer --expires 90d\n  aftercommit token revoke ada"
+    )]
+    Token(token::TokenVerb),
+
+    /// List who did what, from where and why, the newest first
+    #[command(
+        after_help = "Examples:\n  aftercommit audit\n  aftercommit audit --subject crm --action pause"
+    )]
+    Audit(audit::AuditVerb),
+
     /// Run a receiver to try with
     Mock(mock::Mock),
 
@@ -265,6 +279,8 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Pause(verb) => pause::pause(&verb, settings).await,
         Verb::Resume(verb) => pause::resume(&verb, settings).await,
         Verb::Test(verb) => test::run(&verb, settings).await,
+        Verb::Token(verb) => token::run(verb, settings).await,
+        Verb::Audit(verb) => audit::run(verb, settings).await,
         Verb::Mock(verb) => mock::run(verb).await,
         Verb::Config(verb) => config::run(&verb, settings),
         Verb::Key(verb) => key::run(verb),

@@ -42,6 +42,8 @@ pub struct Outgoing {
     pub attempt: u32,
     /// The database's clock now, for `webhook-timestamp`.
     pub now: Timestamp,
+    /// The span of the attempt, where traces are on: it goes in place of the row's own.
+    pub traceparent: Option<String>,
 }
 
 /// The part of a destination's configuration that method, body and key header depend on, as canonical JSON text.

@@ -111,6 +111,7 @@ pub fn ping(namespace: &str, destination: &str, id: Uuid, now: Timestamp) -> Res
         key,
         attempt: 1,
         now,
+        traceparent: None,
     })
 }
 

@@ -1,14 +1,19 @@
 //! What people see and steer, on PostgreSQL and on SQLite: each story is written once and runs on both.
 
+mod access;
 mod api;
+mod audit;
 mod between;
 mod cancels;
 mod client;
 mod destinations;
 mod doctor;
+mod history;
 mod lists;
+mod metrics;
 mod openapi;
 mod outbox;
+mod page;
 mod plans;
 mod replays;
 mod server;

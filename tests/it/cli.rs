@@ -7,6 +7,7 @@ mod demo;
 mod desk;
 mod enqueue;
 mod key;
+mod monitoring;
 mod night;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -14,4 +15,5 @@ mod pooled;
 mod preview;
 mod setup;
 mod sources;
+mod tokens;
 mod verify;

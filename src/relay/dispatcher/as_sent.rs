@@ -25,6 +25,7 @@ pub async fn as_sent(
         key: sent.key,
         attempt: sent.attempt,
         now: sent.at,
+        traceparent: None,
     };
     let mut preview = destination.preview(&[outgoing]);
     let left_out = preview.left_out.pop();

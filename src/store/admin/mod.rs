@@ -10,6 +10,7 @@
 //! ```
 
 mod act;
+mod audit;
 mod cancel;
 mod deliveries;
 mod delivery;
@@ -17,6 +18,8 @@ mod doctor;
 mod error;
 mod errors;
 mod filter;
+mod gauges;
+mod history;
 mod known;
 mod pauses;
 mod replay_request;
@@ -32,6 +35,7 @@ mod walk;
 use std::time::Duration;
 
 pub use self::act::{Act, Actor};
+pub use self::audit::{AuditEntry, AuditFilter, AuditPage};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
@@ -39,6 +43,8 @@ pub use self::doctor::{Diagnosis, Examined, Expectations, Expected, Finding, Nex
 pub use self::error::AdminError;
 pub use self::errors::LastError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
+pub use self::gauges::{Gauges, OwedGauge, Standing};
+pub use self::history::{DestinationHistory, History, Point, Span};
 pub use self::pauses::{Pause, Paused};
 pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;

@@ -1,9 +1,13 @@
 //! A client that speaks to an admin server in plain bytes, so that a story can also send what no proper client would.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use aftercommit::admin::{AdminServer, AdminSettings, Limits};
+use aftercommit::admin::{AdminServer, AdminSettings, Limits, Process};
+use aftercommit::clock::SystemClock;
+use aftercommit::relay::RelayMetrics;
 use aftercommit::store::RelayId;
+use aftercommit::store::admin::TokenText;
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -34,10 +38,26 @@ impl Client {
     }
 
     pub(super) async fn with(world: &World, settings: AdminSettings, limits: Limits) -> Self {
+        let relay = RelayId(uuid::Uuid::from_u128(7));
+        let process = Process {
+            relay,
+            metrics: RelayMetrics::new(),
+            clock: Arc::new(SystemClock::start()),
+        };
+        Self::speaking_for(process, world, settings, limits).await
+    }
+
+    /// A server that speaks for this process.
+    pub(super) async fn speaking_for(
+        process: Process,
+        world: &World,
+        settings: AdminSettings,
+        limits: Limits,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let relay = RelayId(uuid::Uuid::from_u128(7));
-        let server = AdminServer::start(listener, world.admin.clone(), relay, settings, limits);
+        let relay = process.relay;
+        let server = AdminServer::start(listener, world.admin.clone(), process, settings, limits);
         Self {
             server,
             address,
@@ -54,6 +74,17 @@ impl Client {
 
     pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
         self.post_with(path, body, "").await
+    }
+
+    /// With another token than that of the configuration.
+    pub(super) async fn send_as(&self, token: &TokenText, method: &str, path: &str, body: &str) -> Answer {
+        self.send(&format!(
+            "{method} {path} HTTP/1.1\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             host: test\r\nconnection: close\r\n\r\n{body}",
+            token.expose(),
+            body.len()
+        ))
+        .await
     }
 
     /// With further lines of the head, each ended by CR LF.
@@ -116,6 +147,10 @@ impl Answer {
             .filter(|(given, _)| given.eq_ignore_ascii_case(name))
             .map(|(_, value)| value)
             .next()
+    }
+
+    pub(super) fn body(&self) -> &str {
+        &self.body
     }
 
     pub(super) fn json(&self) -> Value {

@@ -58,9 +58,15 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("shared", "place_of"), "1, 'crm', 10"),
         (statement!("shared", "rendering_of"), "1, 'crm'"),
         (statement!("shared", "routes_of_row"), "1"),
+        (statement!("shared", "audit_window"), "9, 10"),
+        (
+            statement!("shared", "audit_entries"),
+            "9, 1, null, null, null, 10",
+        ),
+        (statement!("shared", "bearer"), "''"),
     ] {
         let plan = explain(&mut connection, text, args).await;
-        for table in ["owed", "settled", "outbox", "attempt"] {
+        for table in ["owed", "settled", "outbox", "attempt", "audit", "token"] {
             assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
         }
     }
@@ -110,6 +116,9 @@ async fn sqlite_walks_along_its_indexes() {
         statement!("shared", "place_of"),
         statement!("shared", "rendering_of"),
         statement!("shared", "routes_of_row"),
+        statement!("shared", "audit_window"),
+        statement!("shared", "audit_entries"),
+        statement!("shared", "bearer"),
     ] {
         let explain = AssertSqlSafe(format!("explain query plan {}", in_sqlite(text)));
         let steps = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
@@ -122,6 +131,8 @@ async fn sqlite_walks_along_its_indexes() {
                 "SCAN newer",
                 "SCAN earlier",
                 "SCAN attempt",
+                "SCAN audit",
+                "SCAN token",
             ];
             let allowed = step.contains("settled_trouble");
             assert!(
