@@ -29,7 +29,7 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
             "an operator marked it delivered at {when}; `aftercommit audit` says who, and by what evidence"
         )),
         Reason::Refused => Finding::with(
-            format!("it is dead since {when}, since the receiver refused it for good: {met}"),
+            format!("it is dead since {when}: the receiver refused it for good; {met}"),
             format!("mend what it was refused for, then {replay}"),
         ),
         Reason::StoredFailure => Finding::with(
