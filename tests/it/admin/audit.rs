@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::access::token;
 use super::client::Client;
+use super::destinations;
 use super::openapi::{Operation, document};
 use super::world::{Backend, World, on_both};
 
 /// Each operation that changes something: where, with which body, and what the audit says of it. In an order in which each has
 /// something to change.
-const CHANGES: [(&str, &str, &str, &str); 6] = [
+const CHANGES: [(&str, &str, &str, &str); 7] = [
     (
         "cancel_delivery",
         "/v1/deliveries/1/crm/cancel",
@@ -31,6 +32,12 @@ const CHANGES: [(&str, &str, &str, &str); 6] = [
         "/v1/destinations/crm/resume",
         BECAUSE,
         "resume: crm",
+    ),
+    (
+        "test_destination",
+        "/v1/destinations/hook/test",
+        BECAUSE,
+        "test: hook",
     ),
     (
         "create_replay",
@@ -58,7 +65,7 @@ on_both! {
         let world = World::new(backend).await;
         world.commit_orders(1, 4).await;
         world.settle("hook", "true", Reason::Refused).await;
-        let client = Client::of(&world).await;
+        let client = destinations::client(&world, &destinations::config(destinations::NOBODY, "")).await;
         let ada = token(&world, "ada", Role::Operator, 1).await;
         let operations = Operation::all(&document(&client).await).into_iter();
         let changing: BTreeSet<String> = operations.filter(|operation| operation.method != "GET").map(|operation| operation.id()).collect();
