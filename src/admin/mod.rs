@@ -26,6 +26,7 @@ mod query;
 mod replays;
 mod reply;
 mod routes;
+mod scraper;
 mod server;
 mod spool;
 mod state;
