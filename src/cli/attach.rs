@@ -7,7 +7,7 @@ use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
 use super::table;
-use crate::store::sources::{Attached, Place, Source, Way};
+use crate::store::sources::{Attached, Former, Place, Source, Way};
 
 #[derive(clap::Args)]
 pub(super) struct Attach {
@@ -43,6 +43,10 @@ pub(super) struct Attach {
     #[arg(long, value_name = "WAY", default_value = "trigger")]
     by: Way,
 
+    /// Put it in the place of another table that the topic has. A capture with deletes then deletes what only that one had
+    #[arg(long)]
+    replace: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -72,7 +76,12 @@ struct Done {
 pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<Exit> {
     let source = verb.source()?;
     let database = capture::patient_database(settings).await?;
-    database.attach(source.clone()).await?;
+    let former = if verb.replace {
+        Former::Replaced
+    } else {
+        Former::Kept
+    };
+    database.attach(source.clone(), former).await?;
     let surprises = database.surprises(&source.topic).await?;
     database.close().await;
     verb.output

@@ -31,8 +31,8 @@ macro_rules! migrations {
     };
 }
 
-const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach");
-const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach");
+const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach", 6 "0006_attached");
+const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach", 6 "0006_attached");
 
 /// The schema version that this program brings.
 pub const SCHEMA_VERSION: i64 = POSTGRES[POSTGRES.len() - 1].0;

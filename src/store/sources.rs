@@ -7,15 +7,15 @@ mod sqlite;
 mod sqlite_text;
 mod types;
 
-pub use types::{Attached, Captured, Deletes, Extent, Place, Source, UnknownWay, Way};
+pub use types::{Attached, Captured, Deletes, Extent, Former, Place, Source, UnknownWay, Way};
 
 use super::database::{Args, Database, Row, Transaction, only, sql};
 use super::error::StoreError;
 
 impl Database {
-    /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those. What was attached to
-    /// the topic before is replaced. Rows that are there already are not admitted: [`Database::capture`] does that.
-    pub async fn attach(&self, source: Source) -> Result<(), StoreError> {
+    /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those. The same source can be
+    /// attached again at any time. Rows that are there already are not admitted: [`Database::capture`] does that.
+    pub async fn attach(&self, source: Source, former: Former) -> Result<(), StoreError> {
         self.write(move |transaction| {
             Box::pin(async move {
                 let args = Args::new()
@@ -25,9 +25,10 @@ impl Database {
                     .text(&names(&source.key))
                     .opt_text(source.version.as_deref())
                     .text(&names(&source.excluded))
-                    .text(source.way.as_str());
+                    .text(source.way.as_str())
+                    .int(i64::from(former == Former::Replaced));
                 if let Transaction::Sqlite(connection) = transaction {
-                    sqlite::attach(connection, &source).await?;
+                    sqlite::attach(connection, &source, former).await?;
                 }
                 let attached = transaction.rows(sql!("attach"), args).await;
                 attached.map(drop).map_err(of_their_own)

@@ -2,6 +2,7 @@
 
 mod attached;
 mod comparing;
+mod guards;
 mod kinds;
 mod patterns;
 mod texts;

@@ -3,12 +3,16 @@
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
 use super::sqlite_text::{Reading, quoted, trigger_names};
-use super::{Captured, Deletes, Extent, Place, Source, Way};
+use super::{Captured, Deletes, Extent, Former, Place, Source, Way};
 use crate::store::error::StoreError;
 
 /// Takes down what was attached to the topic before, looks whether the source can be read as it is described, and puts up the
 /// triggers of one that is seen by them.
-pub(super) async fn attach(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
+pub(super) async fn attach(
+    connection: &mut SqliteConnection,
+    source: &Source,
+    former: Former,
+) -> Result<(), StoreError> {
     let kind = "select kind from topic where name = $1";
     let kind: Option<String> = sqlx::query_scalar(kind)
         .bind(&source.topic)
@@ -19,6 +23,9 @@ pub(super) async fn attach(connection: &mut SqliteConnection, source: &Source) -
             "topic \"{}\" is of kind event; a table is attached to a state topic: choose another topic",
             source.topic
         )));
+    }
+    if former == Former::Kept {
+        keep_former(connection, source).await?;
     }
     take_down_triggers(connection, &source.topic).await?;
     let reading = match (reading(connection, source).await, source.way) {
@@ -40,6 +47,26 @@ pub(super) async fn attach(connection: &mut SqliteConnection, source: &Source) -
     match source.way {
         Way::Capture => Ok(()),
         Way::Trigger => put_up_triggers(connection, &reading).await,
+    }
+}
+
+/// Refuses another source than the topic has.
+async fn keep_former(connection: &mut SqliteConnection, source: &Source) -> Result<(), StoreError> {
+    let other = "select coalesce(relation, 'a query') from source \
+         where topic = $1 and not (relation is $2 collate nocase and query is $3)";
+    let other: Option<String> = sqlx::query_scalar(other)
+        .bind(&source.topic)
+        .bind(source.place.table())
+        .bind(source.place.query())
+        .fetch_optional(&mut *connection)
+        .await?;
+    match other {
+        None => Ok(()),
+        Some(other) => Err(StoreError::Refused(format!(
+            "topic \"{}\" has its rows in {other} already: choose another topic, or detach this one first; to put another \
+             table in its place on purpose, replace it (--replace)",
+            source.topic
+        ))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use aftercommit::core::row::TopicKind;
 use aftercommit::store::StoreError;
-use aftercommit::store::sources::{Captured, Deletes, Extent, Place, Source, Way};
+use aftercommit::store::sources::{Captured, Deletes, Extent, Former, Place, Source, Way};
 use sqlx::{Connection as _, PgConnection};
 
 pub(super) use crate::store::world::{Backend, on_both};
@@ -50,7 +50,7 @@ impl World {
     }
 
     pub(super) async fn attach(&self, source: Source) -> Result<(), StoreError> {
-        self.inner.database.attach(source).await
+        self.inner.database.attach(source, Former::Replaced).await
     }
 
     /// Captures `customers` whole, and leaves what is gone.
