@@ -5,14 +5,12 @@ use axum::http::Uri;
 use axum::{Extension, Json};
 
 use super::access::Caller;
-use super::query::{FILTER, Query, filter};
+use super::query::{FILTER, Query, filter, page_size};
 use super::reply::{Because, Body, PathParts, Reply};
 use super::state::AdminState;
 use crate::core::delivery;
 use crate::core::time::Timestamp;
-use crate::store::admin::{
-    AdminError, Cancelled, Cursor, DeliveryDetail, DeliveryId, Page, PageSize, Selection,
-};
+use crate::store::admin::{AdminError, Cancelled, Cursor, DeliveryDetail, DeliveryId, Page, Selection};
 
 /// Lists deliveries
 ///
@@ -41,12 +39,7 @@ use crate::store::admin::{
 pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Page> {
     let known: Vec<&str> = FILTER.into_iter().chain(["after", "limit"]).collect();
     let query = Query::read(&uri, &known)?;
-    let size = query
-        .one("limit")?
-        .map(PageSize::new)
-        .transpose()?
-        .unwrap_or_default();
-    let (filter, after) = (filter(&query)?, query.one("after")?);
+    let (filter, after, size) = (filter(&query)?, query.one("after")?, page_size(&query)?);
     state
         .require_destinations(&Selection::Filter(filter.clone()))
         .await?;

@@ -11,6 +11,7 @@
 //! ```
 
 mod access;
+mod audit;
 mod deliveries;
 mod destinations;
 mod gauges;

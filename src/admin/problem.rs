@@ -100,6 +100,12 @@ impl Problem {
         )
     }
 
+    pub(super) fn nul_in_path() -> Self {
+        let title = "The path cannot be read";
+        let detail = "a path may not hold the character NUL";
+        Self::new(StatusCode::BAD_REQUEST, "bad-path", title, detail)
+    }
+
     /// A query parameter that cannot be read.
     pub(super) fn bad_parameter(name: &str, problem: impl std::fmt::Display) -> Self {
         let detail = format!("query parameter `{name}`: {problem}");

@@ -7,7 +7,7 @@ use axum::http::Uri;
 use url::form_urlencoded;
 
 use super::problem::Problem;
-use crate::store::admin::DeliveryFilter;
+use crate::store::admin::{DeliveryFilter, PageSize};
 
 /// What [`filter`] understands.
 pub(super) const FILTER: [&str; 9] = [
@@ -32,6 +32,9 @@ impl Query {
     pub(super) fn read(uri: &Uri, known: &[&str]) -> Result<Self, Problem> {
         let text = uri.query().unwrap_or_default();
         let pairs: Vec<(String, String)> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+        if let Some((name, _)) = pairs.iter().find(|(_, value)| value.contains('\0')) {
+            return Err(Problem::bad_parameter(name, "it may not hold the character NUL"));
+        }
         match pairs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             Some((name, _)) => Err(Problem::unknown_parameter(name, known)),
             None => Ok(Self { pairs }),
@@ -60,6 +63,12 @@ impl Query {
             Err(Problem::bad_parameter(name, "it may be given once"))
         }
     }
+}
+
+/// How many entries a page shall hold.
+pub(super) fn page_size(query: &Query) -> Result<PageSize, Problem> {
+    let size = query.one("limit")?.map(PageSize::new).transpose()?;
+    Ok(size.unwrap_or_default())
 }
 
 /// The filter that a query describes.

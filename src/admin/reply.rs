@@ -40,6 +40,10 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        // No database keeps it in a text, so nothing can be called so.
+        if parts.uri.path().contains("%00") {
+            return Err(Problem::nul_in_path());
+        }
         let Path(values) = Path::from_request_parts(parts, state).await?;
         Ok(Self(values))
     }

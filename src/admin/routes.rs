@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::scraper::require_token_unless_open;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{access, deliveries, destinations, health, history, metrics, openapi, outbox, replays};
+use super::{access, audit, deliveries, destinations, health, history, metrics, openapi, outbox, replays};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let (v1, guarded) = v1().split_for_parts();
@@ -40,6 +40,7 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
 fn v1() -> OpenApiRouter<AdminState> {
     OpenApiRouter::new()
         .routes(routes!(access::session))
+        .routes(routes!(audit::list))
         .routes(routes!(destinations::status))
         .routes(routes!(history::show))
         .routes(routes!(deliveries::list))

@@ -6,6 +6,7 @@
 mod act;
 mod apply;
 mod attach;
+mod audit;
 mod cancel;
 mod capture;
 mod check;
@@ -34,6 +35,7 @@ mod signals;
 mod status;
 mod table;
 mod times;
+mod token;
 mod verify;
 mod words;
 
@@ -169,6 +171,18 @@ enum Verb {
     #[command(after_help = "Example:\n  aftercommit resume crm --reason 'maintenance is over'")]
     Resume(pause::PauseVerb),
 
+    /// Make, list and revoke tokens for the API and the page
+    #[command(
+        after_help = "Examples:\n  aftercommit token create ada --role operator\n  aftercommit token create grafana --role viewer --expires 90d\n  aftercommit token revoke ada"
+    )]
+    Token(token::TokenVerb),
+
+    /// List who did what, from where and why, the newest first
+    #[command(
+        after_help = "Examples:\n  aftercommit audit\n  aftercommit audit --subject crm --action pause"
+    )]
+    Audit(audit::AuditVerb),
+
     /// Run a receiver to try with
     Mock(mock::Mock),
 
@@ -241,6 +255,8 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Cancel(verb) => cancel::run(&verb, settings).await,
         Verb::Pause(verb) => pause::pause(&verb, settings).await,
         Verb::Resume(verb) => pause::resume(&verb, settings).await,
+        Verb::Token(verb) => token::run(verb, settings).await,
+        Verb::Audit(verb) => audit::run(verb, settings).await,
         Verb::Mock(verb) => mock::run(verb).await,
         Verb::Config(verb) => config::run(&verb, settings),
         Verb::Key(verb) => key::run(verb),

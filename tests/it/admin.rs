@@ -1,6 +1,8 @@
 //! What people see and steer, on PostgreSQL and on SQLite: each story is written once and runs on both.
 
+mod access;
 mod api;
+mod audit;
 mod between;
 mod cancels;
 mod client;

@@ -14,4 +14,5 @@ mod pooled;
 mod preview;
 mod setup;
 mod sources;
+mod tokens;
 mod verify;

@@ -53,7 +53,7 @@ pub struct Delivery {
     pub settled_at: Option<Timestamp>,
 }
 
-/// How many deliveries a page holds at most: 1 to 1,000.
+/// How many entries a page holds at most: 1 to 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u32);
 
@@ -74,6 +74,10 @@ impl PageSize {
         } else {
             Err(AdminError::PageSize(size))
         }
+    }
+
+    pub(super) fn get(self) -> u32 {
+        self.0
     }
 }
 

@@ -49,7 +49,7 @@ pub enum AdminError {
     #[error("{0} ids are more than {MAX_IDS}; use a filter, or several requests")]
     TooManyIds(usize),
     /// The page is to be longer or shorter than pages are.
-    #[error("a page holds 1 to 1000 deliveries, not {0}")]
+    #[error("a page holds 1 to 1000 entries, not {0}")]
     PageSize(u32),
     /// The text is not what an earlier page gave as `next`.
     #[error("`{0}` is no cursor; pass on what an earlier page gave as `next`, unchanged")]

@@ -10,6 +10,7 @@
 //! ```
 
 mod act;
+mod audit;
 mod cancel;
 mod deliveries;
 mod delivery;
@@ -29,6 +30,7 @@ mod walk;
 use std::time::Duration;
 
 pub use self::act::{Act, Actor};
+pub use self::audit::{AuditEntry, AuditFilter, AuditPage};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};

@@ -7,6 +7,7 @@ use aftercommit::admin::{AdminServer, AdminSettings, Limits, Process};
 use aftercommit::clock::SystemClock;
 use aftercommit::relay::RelayMetrics;
 use aftercommit::store::RelayId;
+use aftercommit::store::admin::TokenText;
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -73,6 +74,17 @@ impl Client {
 
     pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
         self.post_with(path, body, "").await
+    }
+
+    /// With another token than that of the configuration.
+    pub(super) async fn send_as(&self, token: &TokenText, method: &str, path: &str, body: &str) -> Answer {
+        self.send(&format!(
+            "{method} {path} HTTP/1.1\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             host: test\r\nconnection: close\r\n\r\n{body}",
+            token.expose(),
+            body.len()
+        ))
+        .await
     }
 
     /// With further lines of the head, each ended by CR LF.

@@ -7,18 +7,18 @@ use serde_json::Value;
 use super::client::{Client, TOKEN};
 use super::world::{Backend, World, on_both};
 
-/// Parameters are taken from the description only by what serves them strictly.
+/// Nobody knows it.
 const STRICT: &str = "no-such-parameter";
 
 /// An operation as the document describes it.
-struct Operation {
-    method: String,
-    path: String,
+pub(super) struct Operation {
+    pub(super) method: String,
+    pub(super) path: String,
     text: Value,
 }
 
 impl Operation {
-    fn all(document: &Value) -> Vec<Self> {
+    pub(super) fn all(document: &Value) -> Vec<Self> {
         let of_path = |(path, item): (&String, &Value)| {
             let methods = item.as_object().unwrap().iter();
             let operation = |(method, text): (&String, &Value)| Self {
@@ -36,8 +36,12 @@ impl Operation {
             .collect()
     }
 
+    pub(super) fn id(&self) -> String {
+        self.text["operationId"].as_str().unwrap().to_owned()
+    }
+
     /// Where it stands, with something in place of each variable part.
-    fn somewhere(&self) -> String {
+    pub(super) fn somewhere(&self) -> String {
         let part = |part: &str| match part {
             "{outbox_id}" | "{id}" => "1".to_owned(),
             part if part.starts_with('{') => "crm".to_owned(),
@@ -55,7 +59,7 @@ impl Operation {
     }
 }
 
-async fn document(client: &Client) -> Value {
+pub(super) async fn document(client: &Client) -> Value {
     client.ask("GET /openapi.json HTTP/1.1\r\n").await.json()
 }
 
@@ -122,12 +126,11 @@ async fn every_operation_is_explained_with_examples_and_with_what_can_go_wrong()
         .map(|tag| tag["name"].as_str().unwrap())
         .collect();
     let mut ids = BTreeSet::new();
-    for Operation { method, path, text } in Operation::all(&document) {
+    for operation in Operation::all(&document) {
+        let id = operation.id();
+        let Operation { method, path, text } = operation;
         let which = format!("{method} {path}");
-        assert!(
-            ids.insert(text["operationId"].as_str().unwrap().to_owned()),
-            "{which}: its operation_id is another's too"
-        );
+        assert!(ids.insert(id), "{which}: its operation_id is another's too");
         assert!(
             !text["summary"].as_str().unwrap_or_default().is_empty(),
             "{which}: it has no summary"

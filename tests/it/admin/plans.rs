@@ -42,9 +42,15 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("postgres", "overtaken"), "'{1}', '{crm}'"),
         (statement!("shared", "destinations"), ""),
         (statement!("shared", "trouble_counts"), ""),
+        (statement!("shared", "audit_window"), "9, 10"),
+        (
+            statement!("shared", "audit_entries"),
+            "9, 1, null, null, null, 10",
+        ),
+        (statement!("shared", "bearer"), "''"),
     ] {
         let plan = explain(&mut connection, text, args).await;
-        for table in ["owed", "settled", "outbox"] {
+        for table in ["owed", "settled", "outbox", "audit", "token"] {
             assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
         }
     }
@@ -84,6 +90,9 @@ async fn sqlite_walks_along_its_indexes() {
         statement!("sqlite", "overtaken"),
         statement!("shared", "destinations"),
         statement!("shared", "trouble_counts"),
+        statement!("shared", "audit_window"),
+        statement!("shared", "audit_entries"),
+        statement!("shared", "bearer"),
     ] {
         let explain = AssertSqlSafe(format!("explain query plan {}", in_sqlite(text)));
         let steps = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();
@@ -94,6 +103,8 @@ async fn sqlite_walks_along_its_indexes() {
                 "SCAN outbox",
                 "SCAN edge",
                 "SCAN newer",
+                "SCAN audit",
+                "SCAN token",
             ];
             let allowed = step.contains("settled_trouble");
             assert!(
