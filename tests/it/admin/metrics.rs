@@ -63,7 +63,7 @@ on_both! {
         assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
         client.server.reload(AdminSettings { open_metrics: true, token: None, ..settings() });
         assert_eq!(client.ask("GET /metrics HTTP/1.1\r\n").await.status, 200);
-        client.get("/v1/status").await.problem(403);
+        client.ask("GET /v1/status HTTP/1.1\r\n").await.problem(401);
     }
 
     async fn while_the_database_is_away_whoever_scraped_last_still_may_and_nobody_else(backend: Backend) {
