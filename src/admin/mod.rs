@@ -1,7 +1,8 @@
 //! The admin HTTP server: how things stand, and the means to steer them.
 //!
 //! It asks and changes through `store::admin`, and takes rows in through `capture`, so that whatever it does is on record. `/livez` and `/readyz` answer
-//! everybody; everything below `/v1` wants the token, and so does `/metrics` unless the configuration opens it. Errors are problem documents (RFC 9457).
+//! everybody, and so does the page at `/`; everything below `/v1` wants the token, and so does `/metrics` unless the configuration opens it. Errors are
+//! problem documents (RFC 9457).
 //!
 //! ```text
 //!  server: connections, limits, shutdown ─▶ guard: one task a request, size and time of a body ─▶ access: the token
@@ -14,6 +15,7 @@ mod access;
 mod audit;
 mod deliveries;
 mod destinations;
+mod doctor;
 mod gauges;
 mod guard;
 mod health;
@@ -21,6 +23,7 @@ mod history;
 mod metrics;
 mod openapi;
 mod outbox;
+mod page;
 mod problem;
 mod process;
 mod query;
@@ -31,6 +34,7 @@ mod scraper;
 mod server;
 mod spool;
 mod state;
+mod trouble;
 
 pub use self::process::Process;
 pub use self::server::{AdminServer, Limits};

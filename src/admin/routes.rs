@@ -14,7 +14,10 @@ use super::problem::Problem;
 use super::scraper::require_token_unless_open;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{access, audit, deliveries, destinations, health, history, metrics, openapi, outbox, replays};
+use super::{
+    access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page,
+    replays, trouble,
+};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let (v1, guarded) = v1().split_for_parts();
@@ -29,6 +32,7 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
     let document = openapi::document(api.merge_from(openapi::guarded(for_monitoring)));
     open.merge(watched)
         .nest("/v1", v1)
+        .merge(page::router())
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(Extension(document))
@@ -46,10 +50,17 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::show))
         .routes(routes!(deliveries::cancel))
+        .routes(routes!(doctor::request))
+        .routes(routes!(doctor::show))
+        .routes(routes!(trouble::show))
         .routes(routes!(replays::create))
         .routes(routes!(replays::show))
         .routes(routes!(replays::cancel))
         .routes(routes!(outbox::enqueue))
+        .routes(routes!(destinations::list))
+        .routes(routes!(destinations::show))
+        .routes(routes!(destinations::preview))
+        .routes(routes!(destinations::test))
         .routes(routes!(destinations::pause))
         .routes(routes!(destinations::resume))
 }

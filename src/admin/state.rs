@@ -6,6 +6,7 @@ use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
 use tokio_util::task::TaskTracker;
 
+use crate::relay::receivers::Receivers;
 use crate::store::admin::{AdminError, AdminStore, Selection};
 
 use super::gauges::GaugeReader;
@@ -23,6 +24,8 @@ pub struct AdminSettings {
     pub destinations: Vec<String>,
     /// Bytes of a body of rows at most.
     pub max_outbox_body: u64,
+    /// The destinations themselves.
+    pub receivers: Receivers,
     /// Whether `/metrics` answers without a token.
     pub open_metrics: bool,
 }

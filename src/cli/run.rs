@@ -28,6 +28,7 @@ use super::words::counted;
 use crate::admin::{AdminServer, AdminSettings, Limits, Process};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::relay::receivers::Receivers;
 use crate::relay::{Context, Destinations, Relay, RelayMetrics, assemble};
 use crate::store::admin::AdminStore;
 use crate::store::{MissingFile, RelayId, SqlStore, Store};
@@ -105,7 +106,8 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
         metrics: RelayMetrics::new(),
         clock: Arc::clone(&clock),
     };
-    let (admin, address) = start_admin(verb, &config, &store, process.clone()).await?;
+    let admin_settings = admin_settings(&config, &destinations, &clock);
+    let (admin, address) = start_admin(verb, &config, &store, process.clone(), admin_settings).await?;
 
     let (plan, waiting) = (assemble::plan(&config), CancellationToken::new());
     tokio::select! {
@@ -150,6 +152,7 @@ async fn start_admin(
     config: &Config,
     store: &SqlStore,
     process: Process,
+    settings: AdminSettings,
 ) -> anyhow::Result<(Option<AdminServer>, Option<SocketAddr>)> {
     let listen = match verb.listen {
         Some(Listen::Off) => None,
@@ -167,14 +170,19 @@ async fn start_admin(
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
-    let server = AdminServer::start(listener, desk, process, admin_settings(config), Limits::default());
+    let server = AdminServer::start(listener, desk, process, settings, Limits::default());
     tracing::info!(%address, "the admin server listens");
     Ok((Some(server), Some(address)))
 }
 
 /// What the admin server takes from a configuration.
-pub(super) fn admin_settings(config: &Config) -> AdminSettings {
+pub(super) fn admin_settings(
+    config: &Config,
+    destinations: &Destinations,
+    clock: &Arc<dyn Clock>,
+) -> AdminSettings {
     AdminSettings {
+        receivers: Receivers::of(config, destinations, clock),
         token: config.admin.token.clone(),
         destinations: config.destinations.keys().cloned().collect(),
         max_outbox_body: config.admin.max_outbox_body.into(),

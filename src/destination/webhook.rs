@@ -23,6 +23,7 @@ use super::client::{ClientError, GuardedClient, Guards};
 use super::preview::{Preview, Sketch};
 use super::resolver::{Lookup, SystemLookup};
 use super::signing::Signer;
+use super::trial::Tried;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::destination::WebhookConfig;
@@ -141,6 +142,10 @@ impl Destination for Webhook {
             }
         }
         preview
+    }
+
+    async fn try_out(&self, ping: &Outgoing) -> Tried {
+        Tried::of_ping(self.deliver_one(ping).await)
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

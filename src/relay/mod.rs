@@ -21,6 +21,7 @@ mod job;
 mod leases;
 pub mod limits;
 pub mod metrics;
+pub mod receivers;
 mod reconnect;
 #[cfg(test)]
 mod simulation;
@@ -38,7 +39,7 @@ use crate::clock::Clock;
 use crate::config::{LimitsConfig, RelayConfig};
 use crate::core::policy::Policy;
 use crate::core::queue::OrderMode;
-use crate::core::row::{Op, TopicKind};
+use crate::core::row::Op;
 use crate::destination::Destination;
 use crate::store::{RelayId, Store};
 use crate::telemetry::traces::Traces;
@@ -112,10 +113,7 @@ pub struct Active {
 impl Active {
     /// How a delivery of this kind follows others of its row key.
     fn order_of(&self, op: Op) -> OrderMode {
-        self.order.unwrap_or(match op.kind() {
-            TopicKind::State => OrderMode::Latest,
-            TopicKind::Event => OrderMode::Ordered,
-        })
+        OrderMode::of(self.order, op)
     }
 }
 

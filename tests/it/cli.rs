@@ -8,6 +8,7 @@ mod desk;
 mod enqueue;
 mod key;
 mod monitoring;
+mod night;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pooled;

@@ -10,6 +10,7 @@
 //! recording overlap with HTTP. A record that is in progress lets the next one grow: group commit, without a timer.
 //! The dispatcher holds no truth: whatever it forgets, the next sweep of the database finds again.
 
+pub mod as_sent;
 mod bulk;
 mod events;
 mod gathering;

@@ -76,7 +76,8 @@ impl PageSize {
         }
     }
 
-    pub(super) fn get(self) -> u32 {
+    /// How many.
+    pub fn get(self) -> u32 {
         self.0
     }
 }

@@ -95,7 +95,7 @@ impl AdminStore {
             in_flight: self
                 .of_each(sql!(shared "in_flight_counts"), |row| row.int("in_flight"))
                 .await?,
-            trouble: self.trouble().await?,
+            trouble: self.stuck().await?,
             paused: self.named(sql!(shared "paused_destinations")).await?,
             failing: self.named(sql!(shared "failing_destinations")).await?,
             usage: self.of_each(sql!(shared "usages"), NotedUsage::read).await?,
@@ -127,7 +127,7 @@ impl AdminStore {
         Ok((gauges, unrouted))
     }
 
-    async fn trouble(&self) -> Result<Vec<(String, State, u64)>, StoreError> {
+    async fn stuck(&self) -> Result<Vec<(String, State, u64)>, StoreError> {
         let rows = self
             .database
             .read(sql!(shared "trouble_counts"), Args::new())

@@ -243,7 +243,7 @@ fn within(outbox_id: i64, filter: &DeliveryFilter) -> bool {
         && filter.last_outbox_id.is_none_or(|last| outbox_id <= last)
 }
 
-fn id(row: &Row) -> Result<DeliveryId, StoreError> {
+pub(super) fn id(row: &Row) -> Result<DeliveryId, StoreError> {
     Ok(DeliveryId {
         outbox_id: row.int("outbox_id")?,
         destination: row.text("destination")?.to_owned(),

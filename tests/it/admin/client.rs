@@ -117,7 +117,7 @@ pub(super) fn settings() -> AdminSettings {
         token: Some(SecretString::from(TOKEN)),
         destinations: vec!["crm".to_owned(), "hook".to_owned()],
         max_outbox_body: 4 << 20,
-        open_metrics: false,
+        ..AdminSettings::default()
     }
 }
 

@@ -42,6 +42,22 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("postgres", "overtaken"), "'{1}', '{crm}'"),
         (statement!("shared", "destinations"), ""),
         (statement!("shared", "trouble_counts"), ""),
+        (
+            statement!("postgres", "trouble_groups"),
+            "10, '{crm}', '{dead}', '{refused}'",
+        ),
+        (
+            statement!("postgres", "newest_in_trouble"),
+            "10, '{crm}', '{dead}', '{refused}'",
+        ),
+        (statement!("postgres", "tried_and_owed"), "10, '{crm}'"),
+        (statement!("postgres", "last_attempts"), "'{1}', '{crm}'"),
+        (statement!("shared", "destinations_of_row"), "1"),
+        (statement!("shared", "kin_of_row"), "1, 'crm', 10"),
+        (statement!("shared", "newest_of_row"), "'orders', 'order-1'"),
+        (statement!("shared", "place_of"), "1, 'crm', 10"),
+        (statement!("shared", "rendering_of"), "1, 'crm'"),
+        (statement!("shared", "routes_of_row"), "1"),
         (statement!("shared", "audit_window"), "9, 10"),
         (
             statement!("shared", "audit_entries"),
@@ -50,7 +66,7 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("shared", "bearer"), "''"),
     ] {
         let plan = explain(&mut connection, text, args).await;
-        for table in ["owed", "settled", "outbox", "audit", "token"] {
+        for table in ["owed", "settled", "outbox", "attempt", "audit", "token"] {
             assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
         }
     }
@@ -90,6 +106,16 @@ async fn sqlite_walks_along_its_indexes() {
         statement!("sqlite", "overtaken"),
         statement!("shared", "destinations"),
         statement!("shared", "trouble_counts"),
+        statement!("sqlite", "trouble_groups"),
+        statement!("sqlite", "newest_in_trouble"),
+        statement!("sqlite", "tried_and_owed"),
+        statement!("sqlite", "last_attempts"),
+        statement!("shared", "destinations_of_row"),
+        statement!("shared", "kin_of_row"),
+        statement!("shared", "newest_of_row"),
+        statement!("shared", "place_of"),
+        statement!("shared", "rendering_of"),
+        statement!("shared", "routes_of_row"),
         statement!("shared", "audit_window"),
         statement!("shared", "audit_entries"),
         statement!("shared", "bearer"),
@@ -103,6 +129,8 @@ async fn sqlite_walks_along_its_indexes() {
                 "SCAN outbox",
                 "SCAN edge",
                 "SCAN newer",
+                "SCAN earlier",
+                "SCAN attempt",
                 "SCAN audit",
                 "SCAN token",
             ];

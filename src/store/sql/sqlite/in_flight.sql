@@ -1,8 +1,8 @@
 -- $1 outbox id, $2 destination
 --
--- When the attempt that is in flight began. An entry counts as long as no outcome of its attempt is on record and no
--- replay has begun anew.
-select dispatch.at
+-- When the attempt that is in flight began, by whom it was sent, and under what it was rendered. An entry counts as long as
+-- no outcome of its attempt is on record and no replay has begun anew.
+select dispatch.at, dispatch.relay, dispatch.job, dispatch.rendering
 from owed
 join dispatch on dispatch.destination = owed.destination
 cross join json_each(dispatch.entries) as entry
