@@ -8,9 +8,10 @@ use tokio_util::task::TaskTracker;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::access::{require_token, require_token_unless_open};
+use super::access::require_token;
 use super::guard::{Guard, guard};
 use super::problem::Problem;
+use super::scraper::require_token_unless_open;
 use super::server::Limits;
 use super::state::AdminState;
 use super::{
