@@ -1,7 +1,10 @@
-//! Logs: one line for a person, fields for a machine.
+//! Logs: one line for a person, fields for a machine. And traces.
 //!
 //! Sets the process's subscriber up, once, and holds no other state. What is logged, and what never is, is decided
 //! where it happens.
+
+mod lines;
+pub mod traces;
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -13,6 +16,7 @@ use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::{LogConfig, LogFormat};
+use lines::OneLine;
 
 /// The environment variable that goes before `log.filter`.
 pub const LOG: &str = "AFTERCOMMIT_LOG";
@@ -30,6 +34,9 @@ pub enum TelemetryError {
         /// What is wrong with it.
         error: ParseError,
     },
+    /// A collector is named to which no traces can be sent.
+    #[error("cannot send traces: {0}; correct OTEL_EXPORTER_OTLP_ENDPOINT, or unset it")]
+    Traces(String),
     /// The process has a subscriber already.
     #[error("logs are set up already; set them up once, at the start")]
     Again(#[from] SetGlobalDefaultError),
@@ -79,7 +86,7 @@ where
 {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(writer)
+        .with_writer(OneLine::of(writer))
         .with_ansi(ansi == Ansi::Colours)
         .with_target(false)
         .finish()
@@ -154,6 +161,27 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains('\u{1b}') && text.lines().count() == 1, "{text}");
+    }
+
+    #[test]
+    fn an_error_of_several_lines_stands_on_one() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let text = text(
+            filter(&config("info"), None).unwrap(),
+            move || writer.clone(),
+            Ansi::Plain,
+        );
+        tracing::subscriber::with_default(
+            text,
+            || tracing::error!(error = %"first\r\nsecond\n", "failed\nbadly"),
+        );
+        let text = kept.text();
+        assert!(
+            text.ends_with("ERROR failed\\nbadly error=first\\r\\nsecond\\n\n"),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1);
     }
 
     #[test]

@@ -224,6 +224,19 @@ create table aftercommit.usage (
     heard_at timestamptz not null
 );
 
+-- What relays did, by the minute, for charts: a relay adds what it has counted every ten seconds, so a crash loses at most
+-- that much, and a count belongs to the minute in which it was written. Kept for two days.
+create table aftercommit.tally (
+    -- Minutes since 1970: a number, so that both databases put minutes together alike.
+    minute bigint not null,
+    destination text collate "C" not null,
+    delivered bigint not null,
+    -- Attempts that were not accepted.
+    failed bigint not null,
+    -- The minute first: what is read, and what is forgotten, is a range of it.
+    primary key (minute, destination)
+);
+
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table aftercommit.replay (
     id bigint generated always as identity primary key,

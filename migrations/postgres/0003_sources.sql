@@ -21,7 +21,12 @@ create table aftercommit.source (
     version_column text,
     excluded text[] not null default '{}',
     way text not null check (way in ('trigger', 'capture')),
+    -- Whose the relation was when it was attached; if there was none, who attached it. What its owner puts there (types, rules of
+    -- a view) is run with the rights of this schema's owner, so nobody else may put another in its place.
+    owner name,
     attached_at timestamptz not null default now(),
+    -- Counts whole comparisons: an older snapshot than the last one meets 40001 here (see `take_turn`).
+    turn bigint not null default 0,
     check ((relation is null) <> (query is null)),
     check (query is null or (way = 'capture' and excluded = '{}'))
 );
@@ -45,19 +50,20 @@ begin
 end
 $$;
 
--- A row version from what a version column holds. Times become microseconds since 1970, in UTC; an infinite one is none.
+-- A row version from what a version column holds. Times become microseconds since 1970, in UTC; an infinite one is none, nor is
+-- one beyond the year 294246, where microseconds leave 64 bits.
 create function aftercommit.version_of(bigint) returns bigint
 language sql immutable strict parallel safe
 as $$ select $1 $$;
 create function aftercommit.version_of(timestamptz) returns bigint
 language sql immutable strict parallel safe
-as $$ select case when isfinite($1) then (extract(epoch from $1) * 1000000)::bigint end $$;
+as $$ select case when isfinite($1) and extract(epoch from $1) < 9223372036854 then (extract(epoch from $1) * 1000000)::bigint end $$;
 create function aftercommit.version_of(timestamp) returns bigint
 language sql immutable strict parallel safe
-as $$ select case when isfinite($1) then (extract(epoch from $1) * 1000000)::bigint end $$;
+as $$ select case when isfinite($1) and extract(epoch from $1) < 9223372036854 then (extract(epoch from $1) * 1000000)::bigint end $$;
 create function aftercommit.version_of(date) returns bigint
 language sql immutable strict parallel safe
-as $$ select case when isfinite($1) then (extract(epoch from $1) * 1000000)::bigint end $$;
+as $$ select case when isfinite($1) and extract(epoch from $1) < 9223372036854 then (extract(epoch from $1) * 1000000)::bigint end $$;
 
 -- An error in the middle of an expression.
 create function aftercommit.refuse(problem text, way_out text) returns text
@@ -92,12 +98,48 @@ as $$
     where attrelid = $1 and attnum > 0 and not attisdropped
 $$;
 
+-- The first of some columns that a relation has not; null: it has all.
+create function aftercommit.missing_column(relation regclass, names text[]) returns text
+language sql stable
+as $$
+    select name
+    from unnest(names) with ordinality as each (name, place)
+    where name is not null and not exists (
+        select from pg_catalog.pg_attribute
+        where attrelid = relation and attname = name and attnum > 0 and not attisdropped
+    )
+    order by place
+    limit 1
+$$;
+
+-- What to say to whoever named a column that is not there.
+create function aftercommit.way_to_columns(relation regclass) returns text
+language sql stable
+as $$
+    select format('It has %s. Correct the name; if the column was renamed or has gone, attach the table again.',
+        string_agg(quote_ident(attname), ', ' order by attnum))
+    from pg_catalog.pg_attribute
+    where attrelid = relation and attnum > 0 and not attisdropped
+$$;
+
+-- Whether another role has put a relation in the place of what was attached; a superuser and the schema's owner may.
+create function aftercommit.is_of_another(source aftercommit.source, relation regclass) returns boolean
+language sql stable
+as $$
+    select exists (
+        select from pg_catalog.pg_class join pg_catalog.pg_roles on pg_roles.oid = relowner
+        where pg_class.oid = relation and rolname <> source.owner and not rolsuper
+            and relowner <> (select nspowner from pg_catalog.pg_namespace where nspname = 'aftercommit')
+    )
+$$;
+
 create function aftercommit.reading_of(source aftercommit.source) returns aftercommit.reading
 language plpgsql stable
 as $$
 declare
     reading aftercommit.reading;
     relation_id regclass;
+    is_parent boolean;
     missing text;
     version_type text;
 begin
@@ -120,17 +162,18 @@ begin
     relation_id := to_regclass(source.relation);
     if relation_id is null then
         raise exception 'topic "%": its source, %, does not exist', source.topic, source.relation
-            using errcode = 'invalid_parameter_value', hint = 'Create it, or attach another table to the topic.';
+            using errcode = 'invalid_parameter_value',
+            hint = 'Create it, or detach the topic; a transaction that has written to it and drops it detaches first.';
     end if;
-    select name into missing
-    from unnest(source.key_columns || source.version_column || source.excluded) as each (name)
-    where not exists (
-        select from pg_attribute
-        where attrelid = relation_id and attname = name and attnum > 0 and not attisdropped
-    ) and name is not null;
-    if found then
+    if aftercommit.is_of_another(source, relation_id) then
+        raise exception 'topic "%": % belongs no longer to %, as when it was attached', source.topic, source.relation, source.owner
+            using errcode = 'insufficient_privilege',
+            hint = 'What its owner puts there is run with the rights of the owner of the schema aftercommit: if that is meant, attach it again.';
+    end if;
+    missing := aftercommit.missing_column(relation_id, source.key_columns || source.version_column);
+    if missing is not null then
         raise exception 'topic "%": % has no column "%"', source.topic, source.relation, missing
-            using errcode = 'invalid_parameter_value', hint = 'Correct the name, or attach the table again if the column has gone.';
+            using errcode = 'invalid_parameter_value', hint = aftercommit.way_to_columns(relation_id);
     end if;
     select format_type(atttypid, null) into version_type
     from pg_attribute where attrelid = relation_id and attname = source.version_column;
@@ -140,7 +183,10 @@ begin
             hint = 'A row version is a whole number or a time: use such a column, or leave the version out.';
     end if;
 
-    reading.from_item := format('%s as source', relation_id);
+    select relkind = 'r' and exists (select from pg_inherits where inhparent = relation_id) into is_parent
+    from pg_class where oid = relation_id;
+    -- Rows of tables that inherit from it fire no trigger of it.
+    reading.from_item := format(case when is_parent and source.way = 'trigger' then 'only %s as source' else '%s as source' end, relation_id);
     reading.shape := aftercommit.shape_of(relation_id);
     reading.payload := 'row_to_json(source.*)';
     if source.excluded <> '{}' then
@@ -177,7 +223,7 @@ begin
         join pg_attribute on attrelid = relation_id and attname = name
         left join pg_collation on pg_collation.oid = attcollation;
 
-    reading.is_unique := exists (
+    reading.is_unique := not (is_parent and source.way = 'capture') and exists (
         select from pg_index
         where indrelid = relation_id and indisunique and indisvalid and indimmediate and indpred is null and indexprs is null
             and (

@@ -8,6 +8,89 @@ create type aftercommit.compared as (
     deleted bigint
 );
 
+-- A slice of a source, as it was understood.
+create type aftercommit.slice as (
+    -- SQL about a row that is called `source`.
+    condition text,
+    columns text[]
+);
+
+-- Reads a slice: columns beside literals, joined by `and`. Whoever may call `capture` must not run SQL with its owner's rights, so
+-- the text is taken apart, and what is run is put together anew from the names and values that it was understood to hold.
+create function aftercommit.slice_of(topic text, slice text) returns aftercommit.slice
+language plpgsql immutable
+as $$
+declare
+    -- In dollar quotes, so that no setting of the caller changes them; without groups of their own.
+    blanks text := $p$[ \t\r\n]*$p$;
+    name text := $p$"(?:[^"]|"")+"|[a-z_][a-z0-9_]*$p$;
+    literal text := $p$(?:(?:date|timestamp|timestamptz)[ \t\r\n]*)?(?:'(?:[^']|'')*'|[-+]?[0-9]+(?:\.[0-9]+)?|true|false)$p$;
+    term text := format($p$^%1$s(%2$s)%1$s(?:(=|<>|!=|<=|>=|<|>)%1$s(%3$s)|in%1$s\(((?:%1$s%3$s%1$s,)*%1$s%3$s%1$s)\)|is[ \t\r\n]+(not[ \t\r\n]+)?(null))%1$s(?:$|and\M(.*))$p$,
+        blanks, name, literal);
+    rest text := slice;
+    part text[];
+    column_name text;
+    condition text;
+    understood aftercommit.slice := row(null, '{}');
+begin
+    while rest is not null loop
+        part := regexp_match(rest collate "C", term, 'i');
+        if part is null then
+            raise exception 'topic "%": the partition is not understood: %', topic, slice
+                using errcode = 'invalid_parameter_value',
+                hint = $h$Write columns beside literals, joined by "and": event_date = '2025-05-18' and region in ('eu', 'us')$h$;
+        end if;
+        column_name := case when part[1] like '"%' then replace(substr(part[1], 2, length(part[1]) - 2), '""', '"')
+            else lower(part[1] collate "C") end;
+        condition := case
+            when part[2] is not null then format('source.%I %s %s', column_name, part[2], aftercommit.literal_of(part[3]))
+            when part[4] is not null then (
+                select format('source.%I in (%s)', column_name, string_agg(aftercommit.literal_of(each[1]), ', '))
+                from regexp_matches(part[4] collate "C", format('(%s)', literal), 'gi') as each)
+            else format(case when part[5] is null then 'source.%I is null' else 'source.%I is not null' end, column_name)
+        end;
+        understood.condition := concat_ws(' and ', understood.condition, condition);
+        understood.columns := understood.columns || column_name;
+        rest := part[7];
+    end loop;
+    return understood;
+end
+$$;
+
+-- SQL for a literal of a slice.
+create function aftercommit.literal_of(literal text) returns text
+language sql immutable
+as $$
+    select case
+        when quoted is not null then quote_literal(replace(quoted, $q$''$q$, $q$'$q$))
+        when literal collate "C" ~ '^[-+]?[0-9.]+$' then literal
+        else (literal ilike 't%')::text
+    end
+    from (select substring(literal from $p$'(.*)'$p$) as quoted) as read
+$$;
+
+-- The columns of a relation, with types that take any value: a domain may refuse null, which stands for what a payload leaves out.
+create function aftercommit.types_of(relation regclass, names text[]) returns text
+language sql stable
+as $$
+    select string_agg(format('%I %s', attname, format_type(coalesce(nullif(typbasetype, 0), atttypid), -1)), ', ')
+    from pg_catalog.pg_attribute join pg_catalog.pg_type on pg_type.oid = atttypid
+    where attrelid = relation and attname = any (names) and attnum > 0 and not attisdropped
+$$;
+
+-- A payload with escapes, if any receiver can read it: a column of type json can hold NUL and lone surrogates, and nothing else can.
+create function aftercommit.readable(topic text, row_key text, payload json) returns json
+language plpgsql immutable
+as $$
+begin
+    perform payload::jsonb;
+    return payload;
+exception when untranslatable_character or invalid_text_representation then
+    raise exception 'topic "%", row key "%": the payload holds what is no text: %', topic, row_key, sqlerrm
+        using errcode = 'invalid_parameter_value', hint = 'Take NUL and lone surrogates out of the column, or exclude it.';
+end
+$$;
+
 -- Compares rows of a source with the ledger and admits what differs, in one statement and by the rules of `admit`.
 -- `row_keys` are the rows to look at, sorted; null: all that `slice` takes in, and what is gone from there if `deletes`.
 --
@@ -18,7 +101,7 @@ create type aftercommit.compared as (
 -- A row key that the ledger does not know is inserted as such: the conflict clause costs as much again. Where another
 -- producer brings it at the same moment, the statement fails as a whole and runs again with the clause.
 create function aftercommit.compare(
-    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice text, deletes boolean, carefully boolean
+    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice aftercommit.slice, deletes boolean, carefully boolean
 ) returns aftercommit.compared
 language plpgsql
 as $$
@@ -26,21 +109,22 @@ declare
     rendered text;
     gone text := '';
     looked_at text := 'cardinality($2)';
+    condition text := coalesce(slice.condition, 'true');
     result aftercommit.compared;
 begin
     if row_keys is not null then
         rendered := format($q$
-            select wanted.row_key, %s as row_version, case when source.%I is not null then %s end as payload
+            select wanted.row_key, %s as row_version, case when (%s) is not null then %s end as payload
             from unnest($2) as wanted (row_key)
             left join %s on %s
-            $q$, reading.row_version, source.key_columns[1], reading.payload, reading.from_item, reading.has_wanted_key);
+            $q$, reading.row_version, reading.row_key, reading.payload, reading.from_item, reading.has_wanted_key);
     else
         rendered := format($q$
             select %s as row_key, %s as row_version, %s as payload
             from %s
             where %s
-            $q$, reading.row_key, reading.row_version, reading.payload, reading.from_item, coalesce('(' || slice || ')', 'true'));
-        looked_at := format('(select count(*) from %s where %s)', reading.from_item, coalesce('(' || slice || ')', 'true'));
+            $q$, reading.row_key, reading.row_version, reading.payload, reading.from_item, condition);
+        looked_at := format('(select count(*) from %s where %s)', reading.from_item, condition);
     end if;
     if deletes then
         gone := format($q$
@@ -50,14 +134,14 @@ begin
             where known.topic = $1 and known.op = 'upsert'
                 and not exists (select from %s where (%s) = known.identity)
             $q$, reading.from_item, reading.row_key);
-        if slice is not null then
+        if slice.condition is not null then
             -- Which rows of the slice have gone, their last payloads say.
             gone := gone || format($q$
                 and exists (
-                    select from aftercommit.outbox, json_populate_record(null::%s, outbox.payload) as source
-                    where outbox.id = known.outbox_id and (%s)
+                    select from aftercommit.outbox, json_to_record(outbox.payload) as source (%s)
+                    where outbox.id = known.outbox_id and %s
                 )
-                $q$, to_regclass(source.relation), slice);
+                $q$, aftercommit.types_of(to_regclass(source.relation), slice.columns), condition);
         end if;
     end if;
     if not reading.is_unique then
@@ -85,8 +169,8 @@ begin
             select
                 case when octet_length(row_key) between 1 and 1024 then row_key
                 else aftercommit.refuse(
-                    format('topic "%%s": the row key of a row is %%s', $1,
-                        coalesce(format('%%s bytes long', octet_length(row_key)), 'null')),
+                    case when row_key is null then format('topic "%%s": the row key of a row is null', $1)
+                    else format('topic "%%s": the row key of a row is %%s bytes long', $1, octet_length(row_key)) end,
                     'A row key has 1 to 1024 bytes and no part that is null.')
                 end as row_key,
                 row_version,
@@ -139,7 +223,8 @@ begin
         written as (
             insert into aftercommit.outbox (id, topic, row_key, row_version, generation, op, payload)
             select id, $1, row_key, row_version, generation, op,
-                case when octet_length(payload::text) <= (select max_payload_bytes from aftercommit.topic where name = $1) then payload
+                case when octet_length(payload::text) <= (select max_payload_bytes from aftercommit.topic where name = $1)
+                then case when strpos(payload::text, $b$\u$b$) = 0 then payload else aftercommit.readable($1, row_key, payload) end
                 else aftercommit.refuse(
                     format('topic "%%s", row key "%%s": the payload has %%s bytes, more than allowed', $1, row_key,
                         octet_length(payload::text)),
@@ -174,31 +259,45 @@ begin
 end
 $$;
 
-revoke execute on function aftercommit.compare(aftercommit.source, aftercommit.reading, text[], text, boolean, boolean) from public;
+revoke execute on function aftercommit.compare(aftercommit.source, aftercommit.reading, text[], aftercommit.slice, boolean, boolean) from public;
 
 -- Orders those who compare rows of one topic. While the database itself keeps two writers of a row key apart, they need not
--- wait for one another; otherwise, and for a whole table, there is one at a time, until its transaction ends.
-create function aftercommit.lock_topic(topic text, alone boolean) returns void
-language sql
+-- wait for one another; for a whole table, and otherwise, there is one at a time, until its transaction ends. A snapshot that is older
+-- than the last whole comparison, or than what was attached last, meets 40001: it would miss what was admitted there.
+create function aftercommit.take_turn(topic text, alone boolean) returns void
+language plpgsql
 as $$
-    select case when alone then pg_advisory_xact_lock(hashtextextended('aftercommit ' || topic, 0))
-        else pg_advisory_xact_lock_shared(hashtextextended('aftercommit ' || topic, 0)) end
+begin
+    if alone then
+        perform pg_advisory_xact_lock(hashtextextended('aftercommit ' || topic, 0));
+        update aftercommit.source set turn = turn + 1 where source.topic = take_turn.topic;
+    else
+        perform pg_advisory_xact_lock_shared(hashtextextended('aftercommit ' || topic, 0));
+        if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+            perform from aftercommit.source where source.topic = take_turn.topic for share;
+        end if;
+    end if;
+end
 $$;
 
 -- The way from a set of rows to the outbox: with the fast statement, and if another producer came between, with the careful one.
 create function aftercommit.admit_set(
-    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice text, deletes boolean
+    source aftercommit.source, reading aftercommit.reading, row_keys text[], slice aftercommit.slice, deletes boolean
 ) returns aftercommit.compared
 language plpgsql security definer
     set search_path = pg_catalog, pg_temp
     set timezone = 'UTC' set datestyle = 'ISO, YMD' set extra_float_digits = 1 set intervalstyle = 'iso_8601' set bytea_output = 'hex'
-    set standard_conforming_strings = on
+    set array_nulls = on set lc_monetary = 'C' set xmlbinary = 'base64' set standard_conforming_strings = on
+    -- Policies of rows would make them look as if they were gone: an error, then.
+    set row_security = off
     set aftercommit.set_based = 'on'
-    set work_mem = '64MB' set jit = off
+    set work_mem = '64MB' set jit = off set gin_fuzzy_search_limit = 0
     set enable_seqscan = on set enable_bitmapscan = on set enable_hashjoin = on set enable_mergejoin = on set enable_nestloop = on
 as $$
 declare
     registered aftercommit.topic;
+    problem text;
+    way_out text;
 begin
     select * into registered from aftercommit.topic where name = source.topic;
     if not found then
@@ -208,33 +307,21 @@ begin
         raise exception 'topic "%" is of kind %; a table can only be captured into a state topic', source.topic, registered.kind
             using errcode = 'invalid_parameter_value', hint = 'Choose another topic.';
     end if;
-    -- For a few rows a savepoint would cost more than it saves.
-    if cardinality(row_keys) < 100 then
-        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
-    end if;
     begin
-        return aftercommit.compare(source, reading, row_keys, slice, deletes, false);
-    exception when unique_violation then
-        return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
+        -- For a few rows a second try would cost more than the clause saves.
+        return aftercommit.compare(source, reading, row_keys, slice, deletes, coalesce(cardinality(row_keys) < 100, false));
+    exception
+        when unique_violation then
+            return aftercommit.compare(source, reading, row_keys, slice, deletes, true);
+        when invalid_parameter_value then
+            -- Raised anew, so that a producer's log does not hold the whole comparison as CONTEXT.
+            get stacked diagnostics problem = message_text, way_out = pg_exception_hint;
+            raise exception '%', problem using errcode = 'invalid_parameter_value', hint = way_out;
     end;
 end
 $$;
 
-revoke execute on function aftercommit.admit_set(aftercommit.source, aftercommit.reading, text[], text, boolean) from public;
-
--- Whether a text is no more than columns beside literals: whoever may call `capture` must not run SQL with its owner's rights.
-create function aftercommit.is_slice(slice text) returns boolean
-language sql immutable strict
-as $$
-    with part as (
-        select $p$\s*("[^"]+"|[[:alpha:]_]\w*)\s*$p$ as name,
-            $p$((date|timestamp|timestamptz)\s*)?('([^']|'')*'|-?\d+(\.\d+)?|true|false)\s*$p$ as literal
-    ), term as (
-        select format('%1$s((=|<>|!=|<=|>=|<|>)\s*%2$s|in\s*\(\s*%2$s(,\s*%2$s)*\)\s*|is\s+(not\s+)?null\s*)', name, literal) as term
-        from part
-    )
-    select slice ~* format('^%1$s(\mand\M%1$s)*$', term) from term
-$$;
+revoke execute on function aftercommit.admit_set(aftercommit.source, aftercommit.reading, text[], aftercommit.slice, boolean) from public;
 
 -- What a pipeline calls as the last statement of its transaction: compares the whole source with the ledger, or a slice of it
 -- ("event_date = '2025-05-18'"), and admits what differs. Rows that are gone from the source become deletes only if asked for, and
@@ -246,32 +333,40 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
     attached aftercommit.source;
+    reading aftercommit.reading;
+    slice aftercommit.slice;
+    unusable text;
     compared aftercommit.compared;
     there bigint;
 begin
+    -- Before the source is read: it may be attached anew meanwhile.
+    perform aftercommit.take_turn(topic, true);
     select * into attached from aftercommit.source where source.topic = capture.topic;
     if not found then
         raise exception 'topic "%" has no source', topic
             using errcode = 'invalid_parameter_value',
             hint = format('Say once where its rows are: aftercommit attach TABLE --topic %s --key COLUMN --by capture', topic);
+    elsif max_delete_ratio between 0 and 1 is not true then
+        raise exception 'topic "%": max_delete_ratio is %', topic, coalesce(max_delete_ratio::text, 'null')
+            using errcode = 'invalid_parameter_value', hint = 'It is a number from 0 to 1.';
     elsif deletes and partition is not null and attached.query is not null then
         raise exception 'topic "%": what is gone from a slice of a query cannot be known', topic
             using errcode = 'invalid_parameter_value', hint = 'Make the query a view and attach that, or capture without a slice.';
     end if;
-    if max_delete_ratio between 0 and 1 is not true then
-        raise exception 'topic "%": max_delete_ratio is %', topic, coalesce(max_delete_ratio::text, 'null')
-            using errcode = 'invalid_parameter_value', hint = 'It is a number from 0 to 1.';
-    end if;
-    if not aftercommit.is_slice(partition) then
-        raise exception 'topic "%": the partition is not understood: %', topic, partition
+    reading := aftercommit.reading_of(attached);
+    slice := aftercommit.slice_of(topic, partition);
+    unusable := coalesce(
+        aftercommit.missing_column(to_regclass(attached.relation), case when attached.query is null then slice.columns end),
+        case when deletes then (select min(name) from unnest(slice.columns) as each (name) where name = any (attached.excluded)) end);
+    if unusable is not null then
+        raise exception 'topic "%": the partition names "%", which is no column of its payloads', topic, unusable
             using errcode = 'invalid_parameter_value',
-            hint = 'Write columns beside literals, joined by "and": event_date = ''2025-05-18'' and region in (''eu'', ''us'')';
+            hint = 'Name columns of the table; with deletes none that is excluded, since the last payload says which slice a row was in.';
     end if;
-    perform aftercommit.lock_topic(topic, true);
     if deletes then
         select count(*) into there from aftercommit.ledger where ledger.topic = capture.topic and op = 'upsert';
     end if;
-    compared := aftercommit.admit_set(attached, aftercommit.reading_of(attached), null, partition, deletes);
+    compared := aftercommit.admit_set(attached, reading, null, slice, deletes);
 
     -- Looked at afterwards, since an error takes everything back.
     if partition is not null then

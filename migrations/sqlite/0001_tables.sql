@@ -212,6 +212,19 @@ create table usage (
     heard_at integer not null
 ) without rowid;
 
+-- What relays did, by the minute, for charts: a relay adds what it has counted every ten seconds, so a crash loses at most
+-- that much, and a count belongs to the minute in which it was written. Kept for two days.
+create table tally (
+    -- Minutes since 1970.
+    minute integer not null,
+    destination text not null,
+    delivered integer not null,
+    -- Attempts that were not accepted.
+    failed integer not null,
+    -- The minute first: what is read, and what is forgotten, is a range of it.
+    primary key (minute, destination)
+) without rowid;
+
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table replay (
     id integer primary key autoincrement,

@@ -9,7 +9,7 @@ use super::reply::{PathParts, Reply};
 use super::state::AdminState;
 use crate::core::delivery;
 use crate::core::time::Timestamp;
-use crate::store::admin::{Cursor, DeliveryDetail, DeliveryId, Page, Selection};
+use crate::store::admin::{Cursor, DeliveryDetail, DeliveryId, Next, Page, Selection};
 
 /// Lists deliveries
 ///
@@ -47,13 +47,22 @@ pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Pag
     Ok(Json(page))
 }
 
+/// A delivery, and what comes next for it.
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+#[schema(as = ShownDelivery)]
+pub(super) struct Shown {
+    #[serde(flatten)]
+    detail: DeliveryDetail,
+    next: Next,
+}
+
 /// Shows one delivery
 ///
-/// With its row, its key, and every attempt that was made.
+/// With its row, its key, every attempt that was made, and what comes next.
 #[utoipa::path(
     get, path = "/deliveries/{outbox_id}/{destination}", operation_id = "show_delivery", tag = "deliveries",
     params(DeliveryId),
-    responses((status = 200, description = "The delivery", body = DeliveryDetail, example = json!({
+    responses((status = 200, description = "The delivery", body = Shown, example = json!({
         "outbox_id": 4711, "destination": "crm", "state": "dead", "reason": "refused", "topic": "orders", "row_key": "10248",
         "row_version": null, "op": "event", "created_at": "2026-11-29T18:05:37Z", "attempts": 1, "key_epoch": 0,
         "due_at": null, "owed_at": null, "unknown_since": null, "cancel_at": null, "settled_at": "2026-11-29T18:05:38Z",
@@ -63,16 +72,20 @@ pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Pag
             "number": 1, "key_epoch": 0, "lease_epoch": 3, "outcome": "refused", "http_status": 422,
             "started_at": "2026-11-29T18:05:37.9Z", "duration_us": 41000, "key": "ac1-0123456789abcdef0123456789abcdef",
             "body_digest": null, "detail": "422 Unprocessable Entity", "excerpt": "{\"error\": \"unknown field\"}"
-        }]
+        }],
+        "next": {"sentence": "it is dead since 2026-11-29 18:05:38 (2m ago), since the receiver refused it for good", "due_at": null}
     })))
 )]
 pub(super) async fn show(
     State(state): State<AdminState>,
     PathParts((outbox_id, destination)): PathParts<(i64, String)>,
-) -> Reply<DeliveryDetail> {
+) -> Reply<Shown> {
     let id = DeliveryId {
         outbox_id,
         destination,
     };
-    Ok(Json(state.store.delivery(&id).await?))
+    let detail = state.store.delivery(&id).await?;
+    let settings = state.settings();
+    let next = state.store.next(&id, settings.receivers.expected()).await?;
+    Ok(Json(Shown { detail, next }))
 }

@@ -35,7 +35,10 @@ pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
         Err(problem) => problem.into_response(),
     };
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // What the page is made of may be kept; what it shows may not.
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),

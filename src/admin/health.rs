@@ -83,7 +83,7 @@ pub(super) async fn ready(State(state): State<AdminState>) -> (StatusCode, Json<
 }
 
 async fn heartbeat(state: &AdminState) -> Check {
-    let id = state.relay.0.to_string();
+    let id = state.process.relay.0.to_string();
     match state.store.relays().await {
         Err(error) => Check::of(Err(error)),
         Ok(relays) => match relays.iter().find(|relay| relay.id == id) {

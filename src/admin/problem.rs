@@ -204,6 +204,21 @@ impl From<AdminError> for Problem {
                 let title = "There is no such delivery";
                 Self::new(StatusCode::NOT_FOUND, "unknown-delivery", title, detail)
             }
+            AdminError::UnknownRow(_) => {
+                let title = "There is no such row";
+                Self::new(StatusCode::NOT_FOUND, "unknown-row", title, detail)
+            }
+            AdminError::NotConfigured { known, .. } => {
+                let title = "The configuration does not have the destination";
+                Self {
+                    known,
+                    ..Self::new(StatusCode::CONFLICT, "not-configured", title, detail)
+                }
+            }
+            AdminError::NoRequest { .. } => {
+                let title = "The request cannot be shown";
+                Self::new(StatusCode::CONFLICT, "no-request", title, detail)
+            }
             AdminError::UnknownReplay(_) => Self::new(
                 StatusCode::NOT_FOUND,
                 "unknown-replay",
@@ -247,7 +262,10 @@ impl From<StoreError> for Problem {
             );
         }
         match error {
-            StoreError::Refused(detail) | StoreError::Duplicate(detail) => Self::unprocessable(detail),
+            StoreError::Refused(objection)
+            | StoreError::Duplicate(objection)
+            | StoreError::Missing(objection)
+            | StoreError::Declined(objection) => Self::unprocessable(objection.to_string()),
             _ => Self::internal(),
         }
     }

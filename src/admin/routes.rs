@@ -8,12 +8,15 @@ use tokio_util::task::TaskTracker;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::access::require_token;
+use super::access::{require_token, require_token_unless_open};
 use super::guard::{Guard, guard};
 use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
-use super::{access, audit, deliveries, destinations, health, openapi, outbox, replays, settle};
+use super::{
+    access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page,
+    replays, settle, trouble,
+};
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
     let (v1, guarded) = v1().split_for_parts();
@@ -22,8 +25,13 @@ pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(state.clone(), require_token));
     let (open, api) = open().split_for_parts();
-    let document = openapi::document(api.nest("/v1", openapi::guarded(guarded)));
-    open.nest("/v1", v1)
+    let (watched, for_monitoring) = watched().split_for_parts();
+    let watched = watched.route_layer(from_fn_with_state(state.clone(), require_token_unless_open));
+    let api = api.nest("/v1", openapi::guarded(guarded));
+    let document = openapi::document(api.merge_from(openapi::guarded(for_monitoring)));
+    open.merge(watched)
+        .nest("/v1", v1)
+        .merge(page::router())
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(Extension(document))
@@ -37,6 +45,7 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(access::session))
         .routes(routes!(audit::list))
         .routes(routes!(destinations::status))
+        .routes(routes!(history::show))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::show))
         .routes(routes!(settle::cancel))
@@ -46,14 +55,26 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(settle::cancel_many))
         .routes(routes!(settle::retry_many_now))
         .routes(routes!(settle::mark_many_delivered))
+        .routes(routes!(doctor::request))
+        .routes(routes!(doctor::show))
+        .routes(routes!(trouble::show))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::show))
         .routes(routes!(replays::pause))
         .routes(routes!(replays::resume))
         .routes(routes!(replays::cancel))
         .routes(routes!(outbox::enqueue))
+        .routes(routes!(destinations::list))
+        .routes(routes!(destinations::show))
+        .routes(routes!(destinations::preview))
+        .routes(routes!(destinations::test))
         .routes(routes!(destinations::pause))
         .routes(routes!(destinations::resume))
+}
+
+/// What a monitoring system reads: it wants a token, unless the configuration opens it.
+fn watched() -> OpenApiRouter<AdminState> {
+    OpenApiRouter::new().routes(routes!(metrics::show))
 }
 
 /// What is open to everybody, and so holds nothing secret.

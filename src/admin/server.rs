@@ -20,9 +20,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::process::Process;
 use super::routes;
 use super::state::{AdminSettings, AdminState};
-use crate::store::RelayId;
 use crate::store::admin::AdminStore;
 
 /// What the server allows.
@@ -38,6 +38,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Requests that bring rows and are read or written at once; more wait to be read.
     pub outbox_requests: usize,
+    /// How long a scrape of `/metrics` waits for what the database says. Prometheus gives up after ten seconds.
+    pub gauges_timeout: Duration,
     /// How long a connection may last. It ends after the request that is under way then.
     pub connection_age: Duration,
 }
@@ -50,6 +52,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             body_bytes: 1 << 20,
             outbox_requests: 8,
+            gauges_timeout: Duration::from_secs(3),
             connection_age: Duration::from_mins(10),
         }
     }
@@ -73,11 +76,11 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Starts a server on `listener`. `relay` is the one whose heartbeat `/readyz` looks for.
+    /// Starts a server on `listener` that speaks for `process`.
     pub fn start(
         listener: TcpListener,
         store: AdminStore,
-        relay: RelayId,
+        process: Process,
         settings: AdminSettings,
         limits: Limits,
     ) -> Self {
@@ -85,7 +88,7 @@ impl AdminServer {
         let stop = CancellationToken::new();
         let requests = TaskTracker::new();
         let router = routes::router(
-            AdminState::new(store, relay, receiver, limits),
+            AdminState::new(store, process, receiver, limits, requests.clone()),
             limits,
             requests.clone(),
         );

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
+use tokio_util::task::TaskTracker;
 
-use crate::store::RelayId;
+use crate::relay::receivers::Receivers;
 use crate::store::admin::{AdminError, AdminStore, ReplaySelection, Selection};
 
+use super::gauges::GaugeReader;
 use super::outbox::Intake;
+use super::process::Process;
 use super::server::Limits;
 
 /// What the configuration says, and a reload can change.
@@ -20,13 +23,18 @@ pub struct AdminSettings {
     pub destinations: Vec<String>,
     /// Bytes of a body of rows at most.
     pub max_outbox_body: u64,
+    /// The destinations themselves.
+    pub receivers: Receivers,
+    /// Whether `/metrics` answers without a token.
+    pub open_metrics: bool,
 }
 
 /// What every handler shares. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct AdminState {
     pub(super) store: AdminStore,
-    pub(super) relay: RelayId,
+    pub(super) process: Process,
+    pub(super) gauges: GaugeReader,
     /// Whoever asks for readiness holds it: one look at a time, since anybody may ask and a look opens a connection.
     pub(super) looking: Arc<Mutex<()>>,
     pub(super) intake: Arc<Intake>,
@@ -36,13 +44,15 @@ pub(super) struct AdminState {
 impl AdminState {
     pub(super) fn new(
         store: AdminStore,
-        relay: RelayId,
+        process: Process,
         settings: watch::Receiver<Arc<AdminSettings>>,
         limits: Limits,
+        tasks: TaskTracker,
     ) -> Self {
         Self {
+            gauges: GaugeReader::new(store.clone(), process.clone(), tasks, limits.gauges_timeout),
             store,
-            relay,
+            process,
             looking: Arc::default(),
             intake: Arc::new(Intake::new(limits)),
             settings,

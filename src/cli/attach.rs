@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
+use super::act::actor;
 use super::capture;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
 use super::settings::Settings;
 use super::table;
-use crate::store::sources::{Attached, Place, Source, Way};
+use crate::store::sources::{Attached, Former, Place, Source, Way};
 
 #[derive(clap::Args)]
 pub(super) struct Attach {
@@ -43,6 +44,10 @@ pub(super) struct Attach {
     #[arg(long, value_name = "WAY", default_value = "trigger")]
     by: Way,
 
+    /// Put it in the place of another table that the topic has. A capture with deletes then deletes what only that one had
+    #[arg(long)]
+    replace: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -72,7 +77,12 @@ struct Done {
 pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<Exit> {
     let source = verb.source()?;
     let database = capture::patient_database(settings).await?;
-    database.attach(source.clone()).await?;
+    let former = if verb.replace {
+        Former::Replaced
+    } else {
+        Former::Kept
+    };
+    database.attach(source.clone(), former, &actor()).await?;
     let surprises = database.surprises(&source.topic).await?;
     database.close().await;
     verb.output
@@ -83,7 +93,7 @@ pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<
 
 pub(super) async fn detach(verb: &Detach, settings: &Settings) -> anyhow::Result<Exit> {
     let database = capture::patient_database(settings).await?;
-    let was_attached = database.detach(&verb.topic).await?;
+    let was_attached = database.detach(&verb.topic, &actor()).await?;
     database.close().await;
     if !was_attached {
         let topic = table::visible(&verb.topic);

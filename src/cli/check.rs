@@ -1,17 +1,14 @@
 //! `aftercommit check`: looks at receivers before a row is sent, as `run` does, and changes nothing.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 
+use super::database;
 use super::exit::Exit;
 use super::output::OutputArgs;
-use super::preview;
 use super::settings::Settings;
-use crate::clock::{Clock, SystemClock};
 use crate::core::time::Timestamp;
 use crate::destination::preflight::{Finding, Grade};
-use crate::relay::assemble;
+use crate::relay::Active;
 
 /// Waits that a receiver asks for are printed at most, so it does not matter what they count from.
 const NOBODY_WAITS: Timestamp = Timestamp::from_micros(0);
@@ -34,20 +31,17 @@ struct Line<'a> {
 
 pub(super) async fn run(verb: &Check, settings: &Settings) -> anyhow::Result<Exit> {
     let config = settings.read()?;
-    if let Some(name) = &verb.destination
-        && !config.destinations.contains_key(name)
-    {
-        return Err(preview::unknown(name, &config).into());
-    }
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let destinations = assemble::destinations(&config, &clock)?;
+    let receivers = database::receivers(&config)?;
+    let wanted: Vec<(&str, &Active)> = match &verb.destination {
+        Some(name) => vec![(name, receivers.active(name)?)],
+        None => receivers.iter().collect(),
+    };
     let mut output = verb.output.open();
     let mut exit = Exit::Done;
-    let wanted = |name: &str| verb.destination.as_deref().is_none_or(|wanted| wanted == name);
-    for (destination, active) in destinations.iter().filter(|(name, _)| wanted(name)) {
+    for (destination, active) in wanted {
         let mut findings = active.destination.preflight(NOBODY_WAITS).await;
         let doubts = config.doubts().into_iter();
-        let doubts = doubts.filter(|doubt| doubt.destination == **destination);
+        let doubts = doubts.filter(|doubt| doubt.destination == destination);
         if findings.is_empty() {
             findings.push(Finding::good(
                 "its configuration can be used; there is nothing to look at beforehand",

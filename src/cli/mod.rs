@@ -13,6 +13,7 @@ mod check;
 mod config;
 mod database;
 mod demo;
+mod doctor;
 mod enqueue;
 mod exit;
 mod indented;
@@ -39,8 +40,10 @@ mod signals;
 mod skip_head;
 mod status;
 mod table;
+mod test;
 mod times;
 mod token;
+mod trouble;
 mod verify;
 mod words;
 
@@ -103,7 +106,7 @@ enum Verb {
     )]
     Run(run::Run),
 
-    /// Put rows from NDJSON or CSV into the outbox, all in one transaction
+    /// Put rows from NDJSON, CSV or Parquet into the outbox, all in one transaction or in batches
     #[command(
         after_help = "Examples:\n  aftercommit enqueue --topic customers --key id --version updated_at customers.ndjson\n  \
                       psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"
@@ -141,8 +144,19 @@ enum Verb {
     Verify(verify::Verify),
 
     /// Show how destinations and relays stand
-    #[command(after_help = "Example:\n  aftercommit status")]
+    #[command(after_help = "Examples:\n  aftercommit status\n  aftercommit status --watch --interval 5s")]
     Status(status::StatusVerb),
+
+    /// Show what is dead or uncertain, by destination and reason
+    #[command(after_help = "Example:\n  aftercommit trouble")]
+    Trouble(trouble::TroubleVerb),
+
+    /// Why does this row not move?
+    #[command(
+        after_help = "Examples:\n  aftercommit doctor 4711\n  aftercommit doctor 4711:crm --json\n  \
+                      aftercommit doctor --topic orders --row-key 10248"
+    )]
+    Doctor(doctor::Doctor),
 
     /// List deliveries, the newest row first
     #[command(
@@ -206,6 +220,13 @@ enum Verb {
         after_help = "Examples:\n  aftercommit resume crm --reason 'maintenance is over'\n  aftercommit resume --replay 3 --reason 'the night is quiet'"
     )]
     Resume(pause::PauseVerb),
+
+    /// Try a destination out: a signed ping, or a login and a look at a CRM
+    #[command(
+        after_help = "A webhook gets a request of the topic aftercommit.ping, signed and with its headers, that is about no row. \
+                      Fails if it is not taken.\n\nExample:\n  aftercommit test hook --reason 'is it back?'"
+    )]
+    Test(test::Test),
 
     /// Make, list and revoke tokens for the API and the page
     #[command(
@@ -285,6 +306,8 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Capture(verb) => capture::run(verb, settings).await,
         Verb::Verify(verb) => verify::run(verb, settings).await,
         Verb::Status(verb) => status::run(&verb, settings).await,
+        Verb::Trouble(verb) => trouble::run(&verb, settings).await,
+        Verb::Doctor(verb) => doctor::run(&verb, settings).await,
         Verb::List(verb) => list::run(verb, settings).await,
         Verb::Show(verb) => show::run(&verb, settings).await,
         Verb::Replay(verb) => replay::run(&verb, settings).await,
@@ -295,6 +318,7 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::Cancel(verb) => cancel::run(&verb, settings).await,
         Verb::Pause(verb) => pause::pause(&verb, settings).await,
         Verb::Resume(verb) => pause::resume(&verb, settings).await,
+        Verb::Test(verb) => test::run(&verb, settings).await,
         Verb::Token(verb) => token::run(verb, settings).await,
         Verb::Audit(verb) => audit::run(verb, settings).await,
         Verb::Mock(verb) => mock::run(verb).await,

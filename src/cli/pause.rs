@@ -27,7 +27,9 @@ pub(super) struct PauseVerb {
 }
 
 pub(super) async fn pause(verb: &PauseVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let Desk { store, configured } = database::desk(settings).await?;
+    let Desk {
+        store, configured, ..
+    } = database::desk(settings).await?;
     let act = verb.reason.act()?;
     match verb.what() {
         What::Destination(name) => verb.print(&store.pause(name, &configured, &act).await?),
@@ -36,7 +38,9 @@ pub(super) async fn pause(verb: &PauseVerb, settings: &Settings) -> anyhow::Resu
 }
 
 pub(super) async fn resume(verb: &PauseVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let Desk { store, configured } = database::desk(settings).await?;
+    let Desk {
+        store, configured, ..
+    } = database::desk(settings).await?;
     let act = verb.reason.act()?;
     match verb.what() {
         What::Destination(name) => verb.print(&store.resume(name, &configured, &act).await?),

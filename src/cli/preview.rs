@@ -1,19 +1,14 @@
 //! `aftercommit preview`: what the next owed rows would send, made by the code that sends. Nothing is sent or written.
 
-use std::sync::Arc;
-
-use super::exit::{Exit, Problem};
+use super::database::{self, Bench};
+use super::exit::Exit;
 use super::indented::indented;
 use super::output::OutputArgs;
 use super::settings::Settings;
 use super::words::counted;
-use super::{database, table, times};
-use crate::clock::{Clock, SystemClock};
-use crate::config::Config;
+use super::{table, times};
 use crate::core::time::Timestamp;
-use crate::relay::assemble;
-use crate::relay::dispatcher::preview::{NextRequest, Outlook, Which, outlook};
-use crate::store::Store as _;
+use crate::relay::dispatcher::preview::{NextRequest, Outlook, Which};
 
 #[derive(clap::Args)]
 pub(super) struct PreviewVerb {
@@ -29,33 +24,12 @@ pub(super) struct PreviewVerb {
 }
 
 pub(super) async fn run(verb: &PreviewVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let (config, store) = database::open(settings).await?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let destinations = assemble::destinations(&config, &clock)?;
-    let name = &verb.destination;
-    let active = destinations
-        .get(name.as_str())
-        .ok_or_else(|| unknown(name, &config))?;
-    let namespace = match &config.database.namespace {
-        Some(namespace) => namespace.clone(),
-        None => store.namespace().await?,
-    };
-    let outlook = outlook(&store, &namespace, name, active, verb.rows.into()).await?;
+    let Bench { store, receivers, .. } = database::bench(settings).await?;
+    let outlook = receivers
+        .preview(&store, &verb.destination, verb.rows.into())
+        .await?;
     verb.output.open().print(&outlook, text)?;
     Ok(Exit::Done)
-}
-
-/// That the configuration has no destination `name`, with those that it has.
-pub(super) fn unknown(name: &str, config: &Config) -> Problem {
-    let names: Vec<&str> = config.destinations.keys().map(String::as_str).collect();
-    let way_out = if names.is_empty() {
-        "it names none".to_owned()
-    } else {
-        format!("there are: {}", names.join(", "))
-    };
-    Problem::NotFound(format!(
-        "there is no destination `{name}` in the configuration; {way_out}"
-    ))
 }
 
 fn text(outlook: &Outlook) -> String {

@@ -41,7 +41,7 @@ async fn try_reload(daemon: &mut Daemon, settings: &Settings) -> anyhow::Result<
     let applied = daemon.store.apply(assemble::plan(&new)).await?;
     daemon.relay.reload(destinations.clone());
     if let Some(admin) = &daemon.admin {
-        admin.reload(admin_settings(&new));
+        admin.reload(admin_settings(&new, &destinations, &daemon.clock));
     }
     warn_of_what_is_held(&daemon.store, &new).await;
     daemon.destinations = destinations;

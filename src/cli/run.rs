@@ -25,13 +25,15 @@ use super::reload::reload;
 use super::settings::Settings;
 use super::signals::{Asked, Signals};
 use super::words::counted;
-use crate::admin::{AdminServer, AdminSettings, Limits};
+use crate::admin::{AdminServer, AdminSettings, Limits, Process};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::relay::{Destinations, Relay, assemble};
+use crate::relay::receivers::Receivers;
+use crate::relay::{Context, Destinations, Relay, RelayMetrics, assemble};
 use crate::store::admin::AdminStore;
 use crate::store::{MissingFile, RelayId, SqlStore, Store};
 use crate::telemetry;
+use crate::telemetry::traces::Traces;
 
 /// What a shutdown keeps of its grace time to close the connections to the database in.
 const CLOSING: Duration = Duration::from_millis(500);
@@ -78,6 +80,7 @@ pub(super) struct Daemon {
     pub(super) store: SqlStore,
     pub(super) relay: Relay,
     pub(super) admin: Option<AdminServer>,
+    traces: Traces,
 }
 
 /// Printed once the relay is at work.
@@ -91,13 +94,20 @@ struct Ready {
 pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit> {
     let config = settings.read()?;
     telemetry::init(&config.log)?;
+    let traces = Traces::from_environment()?;
     let mut signals = Signals::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let destinations = assemble::destinations(&config, &clock)?;
     let store = SqlStore::new(database::connect(&config, MissingFile::Refuse)?);
     let relay = RelayId(Uuid::new_v4());
     // Before the database answers: `/readyz` says why the relay is not at work yet.
-    let (admin, address) = start_admin(verb, &config, &store, relay).await?;
+    let process = Process {
+        relay,
+        metrics: RelayMetrics::new(),
+        clock: Arc::clone(&clock),
+    };
+    let admin_settings = admin_settings(&config, &destinations, &clock);
+    let (admin, address) = start_admin(verb, &config, &store, process.clone(), admin_settings).await?;
 
     let (plan, waiting) = (assemble::plan(&config), CancellationToken::new());
     tokio::select! {
@@ -106,7 +116,11 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
     };
     warn_of_what_is_held(&store, &config).await;
     let shared: Arc<dyn Store> = Arc::new(store.clone());
-    let context = assemble::context(relay, shared, &config, Arc::clone(&clock)).await?;
+    let context = Context {
+        metrics: process.metrics,
+        traces: traces.clone(),
+        ..assemble::context(relay, shared, &config, Arc::clone(&clock)).await?
+    };
     let daemon = Daemon {
         relay: Relay::start(context, destinations.clone()),
         began: config.clone(),
@@ -115,6 +129,7 @@ pub(super) async fn run(verb: &Run, settings: &Settings) -> anyhow::Result<Exit>
         clock,
         store,
         admin,
+        traces,
     };
     let ready = Ready {
         relay: relay.0.to_string(),
@@ -136,7 +151,8 @@ async fn start_admin(
     verb: &Run,
     config: &Config,
     store: &SqlStore,
-    relay: RelayId,
+    process: Process,
+    settings: AdminSettings,
 ) -> anyhow::Result<(Option<AdminServer>, Option<SocketAddr>)> {
     let listen = match verb.listen {
         Some(Listen::Off) => None,
@@ -154,17 +170,23 @@ async fn start_admin(
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let desk = AdminStore::new(store.database().clone(), config.relay.lease_ttl);
-    let server = AdminServer::start(listener, desk, relay, admin_settings(config), Limits::default());
+    let server = AdminServer::start(listener, desk, process, settings, Limits::default());
     tracing::info!(%address, "the admin server listens");
     Ok((Some(server), Some(address)))
 }
 
 /// What the admin server takes from a configuration.
-pub(super) fn admin_settings(config: &Config) -> AdminSettings {
+pub(super) fn admin_settings(
+    config: &Config,
+    destinations: &Destinations,
+    clock: &Arc<dyn Clock>,
+) -> AdminSettings {
     AdminSettings {
+        receivers: Receivers::of(config, destinations, clock),
         token: config.admin.token.clone(),
         destinations: config.destinations.keys().cloned().collect(),
         max_outbox_body: config.admin.max_outbox_body.into(),
+        open_metrics: config.admin.open_metrics,
     }
 }
 
@@ -224,9 +246,10 @@ impl Daemon {
         let grace = self.config.relay.shutdown_grace;
         tracing::info!(grace_s = grace.as_secs_f64(), "ending: nothing new is begun");
         let abort = self.relay.abort_token();
-        let (relay, admin, store) = (self.relay, self.admin, self.store);
+        let (relay, admin, store, traces) = (self.relay, self.admin, self.store, self.traces);
         let orderly = async move {
             relay.shutdown(grace.saturating_sub(CLOSING)).await?;
+            traces.shutdown().await;
             if let Some(admin) = admin {
                 admin.shutdown().await?;
             }

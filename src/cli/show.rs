@@ -1,5 +1,7 @@
 //! `aftercommit show`: a delivery with its row, its key, and every attempt.
 
+use serde::Serialize;
+
 use super::database;
 use super::exit::Exit;
 use super::output::OutputArgs;
@@ -7,7 +9,7 @@ use super::selection::{Named, deliveries_of};
 use super::settings::Settings;
 use super::{list, table, times};
 use crate::core::time::Timestamp;
-use crate::store::admin::{Attempt, DeliveryDetail};
+use crate::store::admin::{Attempt, DeliveryDetail, Next};
 
 /// Characters of a payload that a person is shown.
 const SHOWN_PAYLOAD: usize = 2_000;
@@ -30,19 +32,30 @@ pub(super) async fn run(verb: &Show, settings: &Settings) -> anyhow::Result<Exit
         Named::Delivery(id) => vec![id.clone()],
         Named::Row(outbox_id) => deliveries_of(&desk.store, *outbox_id).await?,
     };
-    let mut details = Vec::new();
+    let mut shown = Vec::new();
     for id in &ids {
-        details.push(desk.store.delivery(id).await?);
+        shown.push(Shown {
+            detail: desk.store.delivery(id).await?,
+            next: desk.store.next(id, &desk.expected).await?,
+        });
     }
     let now = desk.store.now().await?;
-    verb.output.open().print(&details, |details| {
-        let texts: Vec<String> = details.iter().map(|detail| text(detail, now)).collect();
+    verb.output.open().print(&shown, |shown| {
+        let texts: Vec<String> = shown.iter().map(|one| text(one, now)).collect();
         texts.join("\n\n")
     })?;
     Ok(Exit::Done)
 }
 
-fn text(detail: &DeliveryDetail, now: Timestamp) -> String {
+/// A delivery, and what comes next for it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    detail: DeliveryDetail,
+    next: Next,
+}
+
+fn text(Shown { detail, next }: &Shown, now: Timestamp) -> String {
     let delivery = &detail.delivery;
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let mut facts = vec![
@@ -51,6 +64,7 @@ fn text(detail: &DeliveryDetail, now: Timestamp) -> String {
             format!("{}:{}", delivery.id.outbox_id, delivery.id.destination),
         ),
         ("state", list::state(delivery)),
+        ("next", next.sentence.clone()),
         ("row", format!("{}/{}", delivery.topic, delivery.row_key)),
         ("op", delivery.op.to_string()),
         (

@@ -1,5 +1,7 @@
 //! `aftercommit status`: how things stand, for each destination and for the whole.
 
+mod watch;
+
 use super::database::{self, Desk};
 use super::exit::Exit;
 use super::output::OutputArgs;
@@ -8,20 +10,33 @@ use super::words::counted;
 use super::{table, times};
 use crate::core::time::Timestamp;
 use crate::store::NotedUsage;
-use crate::store::admin::{DestinationStatus, RelayStatus, Status};
+use crate::store::admin::{DestinationStatus, RelayStatus, Settled, Status, UnroutedTopic};
+use watch::Interval;
 
 #[derive(clap::Args)]
 pub(super) struct StatusVerb {
+    /// Show it again and again, until the process is asked to end
+    #[arg(long)]
+    watch: bool,
+
+    /// How often it is shown
+    #[arg(long, value_name = "SPAN", default_value = "2s", requires = "watch")]
+    interval: Interval,
+
     #[command(flatten)]
     output: OutputArgs,
 }
 
 pub(super) async fn run(verb: &StatusVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let Desk { store, configured } = database::desk(settings).await?;
+    let Desk {
+        store, configured, ..
+    } = database::desk(settings).await?;
+    let mut output = verb.output.open();
+    if verb.watch {
+        return watch::run(&store, &configured, verb.interval, &mut output).await;
+    }
     let status = store.status(&configured).await?;
-    verb.output
-        .open()
-        .print(&status, |status| text(status, &Configuration::of(&configured)))?;
+    output.print(&status, |status| text(status, &Configuration::of(&configured)))?;
     Ok(Exit::Done)
 }
 
@@ -63,18 +78,22 @@ fn text(status: &Status, configuration: &Configuration) -> String {
         .filter_map(|destination| Some((destination.name.as_str(), destination.usage.as_ref()?)));
     parts.extend(usages.map(|(name, noted)| usage(name, noted, status.now)));
     if status.unrouted > 0 {
-        let topics = status.unrouted_topics.iter();
-        let topics: Vec<String> = topics
-            .map(|topic| format!("{} ({})", table::visible(&topic.topic), topic.rows))
-            .collect();
+        let topics: Vec<String> = status.unrouted_topics.iter().map(unrouted).collect();
         parts.push(format!(
             "{} unrouted, by topic: {}; name the topic in a destination",
             counted(status.unrouted, "row is", "rows are"),
             topics.join(", ")
         ));
     }
+    parts.extend(trouble(&status.destinations));
     parts.push(relays(&status.relays, status.now));
     parts.join("\n\n")
+}
+
+/// `orders (3)`; `orders (100000+)` where there may be more.
+fn unrouted(UnroutedTopic { topic, rows, exact }: &UnroutedTopic) -> String {
+    let more = if *exact { "" } else { "+" };
+    format!("{} ({rows}{more})", table::visible(topic))
 }
 
 fn destinations(status: &Status, configuration: &Configuration) -> String {
@@ -104,16 +123,25 @@ fn destinations(status: &Status, configuration: &Configuration) -> String {
             destination.due.to_string(),
             destination.in_flight.to_string(),
             oldest.map_or_else(|| "-".to_owned(), |oldest| times::relative(oldest, status.now)),
-            settled.delivered.to_string(),
+            at_least(settled.delivered, settled),
             settled.dead.to_string(),
             settled.uncertain.to_string(),
-            settled.superseded.to_string(),
-            settled.cancelled.to_string(),
+            at_least(settled.superseded, settled),
+            at_least(settled.cancelled, settled),
         ]
     };
     let mut table = table::table(header, status.destinations.iter().map(row));
     table::align_right(&mut table, [2, 3, 4, 6, 7, 8, 9, 10]);
     table.trim_fmt()
+}
+
+/// A count of what is settled; where only the newest are counted, with a sign that there may be more.
+fn at_least(count: u64, settled: &Settled) -> String {
+    if settled.exact {
+        count.to_string()
+    } else {
+        format!("{count}+")
+    }
 }
 
 fn state(destination: &DestinationStatus, configuration: &Configuration) -> &'static str {
@@ -194,6 +222,15 @@ fn usage(name: &str, NotedUsage { usage, heard_at }: &NotedUsage, now: Timestamp
     )
 }
 
+/// That somebody should look at what is dead or uncertain, if anything is.
+fn trouble(destinations: &[DestinationStatus]) -> Option<String> {
+    let dead: u64 = destinations.iter().map(|one| one.settled.dead).sum();
+    let uncertain: u64 = destinations.iter().map(|one| one.settled.uncertain).sum();
+    (dead + uncertain > 0).then(|| {
+        format!("{dead} dead and {uncertain} uncertain: `aftercommit trouble` says why, and what to do")
+    })
+}
+
 fn relays(relays: &[RelayStatus], now: Timestamp) -> String {
     if relays.is_empty() {
         return "no relay has been heard of; start one with `aftercommit run`".to_owned();
@@ -219,7 +256,7 @@ mod tests {
     use super::*;
     use crate::core::limit::usage::Usage;
     use crate::store::Failing;
-    use crate::store::admin::{Settled, ShardStatus};
+    use crate::store::admin::ShardStatus;
 
     fn failing(breaker_opened_at: Option<Timestamp>) -> DestinationStatus {
         DestinationStatus {
@@ -272,6 +309,19 @@ mod tests {
             format!("{used}; it stops once fewer than 250 are left")
         );
         assert!(said(4_751, 0.05).contains("; nothing is sent while fewer than 250 are left, "));
+    }
+
+    #[test]
+    fn rows_that_were_not_all_counted_are_said_to_be_more() {
+        let said = |exact| {
+            let topic = "orders".to_owned();
+            unrouted(&UnroutedTopic {
+                topic,
+                rows: 100_000,
+                exact,
+            })
+        };
+        assert_eq!([true, false].map(said), ["orders (100000)", "orders (100000+)"]);
     }
 
     #[test]

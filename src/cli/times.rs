@@ -5,40 +5,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+pub(super) use crate::core::spoken::{at, relative, utc};
 use crate::core::time::Timestamp;
-
-/// `2026-11-29 18:05:37 (2m ago)`.
-pub(super) fn at(time: Timestamp, now: Timestamp) -> String {
-    format!("{} ({})", utc(time), relative(time, now))
-}
-
-/// `2026-11-29 18:05:37`, in UTC.
-pub(super) fn utc(time: Timestamp) -> String {
-    let text = time.to_string();
-    let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);
-    seconds.replacen('T', " ", 1)
-}
-
-/// `2m ago` or `in 2m`.
-pub(super) fn relative(time: Timestamp, now: Timestamp) -> String {
-    if time > now {
-        format!("in {}", span(time.since(now)))
-    } else {
-        format!("{} ago", span(now.since(time)))
-    }
-}
-
-/// The two largest units that matter are one too many: `95s` reads as `1m`.
-pub(super) fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0 => format!("{}ms", duration.as_millis()),
-        1..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..172_800 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
 
 /// A time on the command line: RFC 3339, or so long before now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,21 +45,6 @@ impl FromStr for When {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NOW: Timestamp = Timestamp::from_micros(1_796_000_000_123_456);
-
-    fn ago(seconds: u64) -> Timestamp {
-        When::Before(Duration::from_secs(seconds)).time(NOW)
-    }
-
-    #[test]
-    fn a_time_is_shown_in_utc_and_by_how_long_ago_it_was() {
-        assert_eq!(at(ago(95), NOW), "2026-11-30 00:51:45 (1m ago)");
-        assert_eq!(relative(NOW, NOW), "0ms ago");
-        assert_eq!(relative(ago(7_200), NOW), "2h ago");
-        assert_eq!(relative(ago(5 * 86_400), NOW), "5d ago");
-        assert_eq!(relative(NOW, ago(30)), "in 30s");
-    }
 
     #[test]
     fn a_time_can_be_given_as_such_or_as_how_long_ago() {

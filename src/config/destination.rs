@@ -136,12 +136,25 @@ pub struct WebhookConfig {
 impl ReceiverConfig {
     /// The host that requests go to, as its URL has it.
     pub fn host(&self) -> &str {
-        let url = match self {
+        self.url().host_str().unwrap_or_default()
+    }
+
+    /// Where requests go, or where one logs in. A webhook's can hold a secret in its path.
+    pub fn url(&self) -> &Url {
+        match self {
             Self::Webhook(webhook) => &webhook.url,
             Self::Salesforce(salesforce) => &salesforce.crm.url,
             Self::Hubspot(hubspot) => &hubspot.crm.url,
-        };
-        url.host_str().unwrap_or_default()
+        }
+    }
+
+    /// What it is, by the word of the configuration.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Webhook(_) => "webhook",
+            Self::Salesforce(_) => "salesforce",
+            Self::Hubspot(_) => "hubspot",
+        }
     }
 
     fn differs(&self, other: &Self) -> bool {

@@ -76,13 +76,15 @@ impl AdminConfig {
             listen,
             token,
             max_outbox_body,
+            open_metrics,
         } = self;
         let listen = listen.map_or_else(|| "off".to_owned(), |address| address.to_string());
         writeln!(f, "\n[admin]\nlisten = {}", text(listen))?;
         if token.is_some() {
             writeln!(f, "token = {}", text(SECRET))?;
         }
-        writeln!(f, "max_outbox_body = {}", bytes(*max_outbox_body))
+        writeln!(f, "max_outbox_body = {}", bytes(*max_outbox_body))?;
+        writeln!(f, "open_metrics = {open_metrics}")
     }
 }
 

@@ -162,6 +162,8 @@ pub struct AdminConfig {
     pub token: Option<SecretString>,
     /// Bytes of a body of rows at most, as `POST /v1/outbox` takes it.
     pub max_outbox_body: u32,
+    /// Whether `/metrics` answers without a token.
+    pub open_metrics: bool,
 }
 
 /// `[relay]`

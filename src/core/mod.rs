@@ -18,5 +18,6 @@ pub mod retry_after;
 pub mod row;
 pub mod row_key;
 pub mod signature;
+pub mod spoken;
 pub mod target;
 pub mod time;

@@ -89,6 +89,17 @@ impl Outcome {
     }
 }
 
+/// What an attempt that is on record met, by the word of its outcome: `was refused`.
+pub fn spoken(outcome: &str) -> &'static str {
+    match outcome {
+        "accepted" => "was accepted",
+        "throttled" => "was asked to wait",
+        "refused" => "was refused",
+        "unreachable" => "did not reach the receiver",
+        _ => "has an unknown outcome",
+    }
+}
+
 /// One attempt as it goes on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {

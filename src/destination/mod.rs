@@ -15,6 +15,7 @@ pub mod salesforce;
 mod secrets;
 pub mod signing;
 pub mod status;
+pub mod trial;
 pub mod usage;
 pub mod webhook;
 
@@ -27,6 +28,7 @@ use crate::core::time::Timestamp;
 use bulk::Bulk;
 use preflight::Finding;
 use preview::Preview;
+use trial::Tried;
 use usage::Heard;
 
 /// One delivery about to be sent: everything a request may depend on.
@@ -40,6 +42,8 @@ pub struct Outgoing {
     pub attempt: u32,
     /// The database's clock now, for `webhook-timestamp`.
     pub now: Timestamp,
+    /// The span of the attempt, where traces are on: it goes in place of the row's own.
+    pub traceparent: Option<String>,
 }
 
 /// The part of a destination's configuration that method, body and key header depend on, as canonical JSON text.
@@ -94,6 +98,11 @@ pub trait Destination: Send + Sync {
     async fn preflight(&self, now: Timestamp) -> Vec<Finding> {
         let _ = now;
         vec![]
+    }
+
+    /// Tries the receiver out for a person: sends `ping`, or logs in and looks as `preflight` does, and changes nothing there.
+    async fn try_out(&self, ping: &Outgoing) -> Tried {
+        Tried::of_findings(&self.preflight(ping.now).await)
     }
 
     /// What it can do with many deliveries at once, if anything.

@@ -31,7 +31,8 @@ pub struct Preview {
 }
 
 /// A request as it can be shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = Request)]
 pub struct Sketch {
     /// The deliveries that it is about, by their places in the batch.
     #[serde(skip)]
@@ -66,11 +67,11 @@ impl Sketch {
     }
 
     /// The same without what follows the host: it is whoever configured it that knows whether it is a secret.
-    pub(super) fn without_path(mut self, url: &Url) -> Self {
-        if url.path() != "/" || url.query().is_some() {
-            self.url = format!("{}/{HIDDEN_PATH}", origin(url));
+    pub(super) fn without_path(self, url: &Url) -> Self {
+        Self {
+            url: shown_url(url),
+            ..self
         }
-        self
     }
 
     /// The same at a host that is not known yet.
@@ -86,6 +87,15 @@ impl Sketch {
             note: Some(note),
             ..self
         }
+    }
+}
+
+/// A URL without what follows the host, if anything does.
+pub fn shown_url(url: &Url) -> String {
+    if url.path() == "/" && url.query().is_none() {
+        url.to_string()
+    } else {
+        format!("{}/{HIDDEN_PATH}", origin(url))
     }
 }
 

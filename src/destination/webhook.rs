@@ -1,7 +1,7 @@
 //! The webhook destination: one request for one delivery.
 //!
 //! Method, body bytes and key header follow from the delivery and its rendering alone, so that every attempt carries
-//! the same; the attempt's number, the time and the signature are all that differ.
+//! the same; the attempt's number, the time, the signature and, where traces are on, `traceparent` are all that differ.
 //!
 //! Who wins where two name the same header: the relay's own headers, then the configured ones, then the row's, then
 //! the defaults (`content-type: application/json`, `user-agent: aftercommit/…`).
@@ -23,6 +23,7 @@ use super::client::{ClientError, GuardedClient, Guards};
 use super::preview::{Preview, Sketch};
 use super::resolver::{Lookup, SystemLookup};
 use super::signing::Signer;
+use super::trial::Tried;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::destination::WebhookConfig;
@@ -141,6 +142,10 @@ impl Destination for Webhook {
             }
         }
         preview
+    }
+
+    async fn try_out(&self, ping: &Outgoing) -> Tried {
+        Tried::of_ping(self.deliver_one(ping).await)
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {

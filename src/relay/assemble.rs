@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Active, Batch, Context, Destinations, Host, Sequence, Wakeup, reconnect};
+use super::{Active, Batch, Context, Destinations, Host, RelayMetrics, Sequence, Wakeup, reconnect};
 use crate::clock::Clock;
 use crate::config::{Config, CrmConfig, DatabaseConfig, DestinationConfig, ReceiverConfig};
 use crate::destination::Destination;
@@ -18,6 +18,7 @@ use crate::destination::hubspot::HubSpot;
 use crate::destination::salesforce::{Salesforce, SalesforceError};
 use crate::destination::webhook::{Webhook, WebhookError};
 use crate::store::{Applied, DatabaseOptions, Plan, RelayId, Route, SqlStore, Store, StoreError};
+use crate::telemetry::traces::Traces;
 
 /// A destination that cannot be made, though its configuration could be read.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +176,7 @@ fn batch(crm: &CrmConfig) -> Batch {
     }
 }
 
-/// What every part of a new relay shares. Its jitter follows from its id.
+/// What every part of a new relay shares. Its jitter follows from its id; nobody watches it, and it sends no traces.
 pub async fn context(
     relay: RelayId,
     store: Arc<dyn Store>,
@@ -195,6 +196,8 @@ pub async fn context(
         wakeup: Wakeup::new(),
         sequence: Sequence::default(),
         seed: relay.0.as_u64_pair().0,
+        metrics: RelayMetrics::new(),
+        traces: Traces::off(),
     })
 }
 

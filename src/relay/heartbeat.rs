@@ -109,6 +109,7 @@ pub(super) async fn beat_until(context: Context, vitals: watch::Sender<Vitals>, 
                 context.limits.heartbeat
             }
             Err(error) => {
+                context.metrics.pulse().heartbeat_failures.inc();
                 tracing::warn!(%error, "the heartbeat failed; nothing is sent beyond the lease");
                 context.limits.heartbeat / 5
             }

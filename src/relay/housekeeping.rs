@@ -16,13 +16,15 @@ const STEP_ROWS: u32 = 1_000;
 pub const REPLAY_STEP: u32 = 2_000;
 /// How often there is a look whether something is to be done.
 const EVERY: Duration = Duration::from_secs(1);
+/// How often the charts forget what is too old for them.
+const FORGET: Duration = Duration::from_mins(10);
 /// The share of time that looks which find nothing may take: one part in so many. Rows without a route are walked by
 /// each look, however many there are.
 const LOOK_SHARE: u32 = 50;
 
 /// Keeps house until it is asked to stop.
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
-    let mut next_look = Duration::ZERO;
+    let (mut next_look, mut next_forget) = (Duration::ZERO, Duration::ZERO);
     while !stop.drain.is_cancelled() {
         let advanced = replay(&context, &stop).await?;
         let mut moved = advanced.looked_at;
@@ -37,6 +39,10 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
                 ended + EVERY.max(took * LOOK_SHARE)
             };
             moved += routed;
+        }
+        if started >= next_forget {
+            forget(&context, &stop).await?;
+            next_forget = started + FORGET;
         }
         if moved > 0 {
             context.wakeup.ring();
@@ -58,6 +64,12 @@ async fn route(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
     let routed = retrying("route", &stop.abort, next).await;
     crate::crash_point!("after_routing");
     routed.unwrap_or(Ok(0))
+}
+
+/// Forgets what is too old for the charts.
+async fn forget(context: &Context, stop: &Stop) -> Result<(), StoreError> {
+    let forget = || context.store.forget_tallies();
+    retrying("forget", &stop.abort, forget).await.unwrap_or(Ok(()))
 }
 
 /// Takes the oldest replay that may go on a step further.

@@ -5,6 +5,7 @@
 //!               │                      to send (`Vitals`)
 //!               ├── dispatcher (one for each leased shard of a destination)
 //!               │      read ─▶ queue ─▶ attempts on record ─▶ send ─▶ decide ─▶ settle
+//!               ├── tally              adds what was done to the charts, every ten seconds
 //!               └── housekeeper        owns the shard of what has no route: routes it, runs replays
 //! ```
 //!
@@ -19,11 +20,14 @@ mod housekeeping;
 mod job;
 mod leases;
 pub mod limits;
+pub mod metrics;
+pub mod receivers;
 mod reconnect;
 #[cfg(test)]
 mod simulation;
 mod supervisor;
 mod takeover;
+mod tally;
 mod wakeup;
 
 use std::collections::BTreeMap;
@@ -35,14 +39,16 @@ use crate::clock::Clock;
 use crate::config::{LimitsConfig, RelayConfig};
 use crate::core::policy::Policy;
 use crate::core::queue::OrderMode;
-use crate::core::row::{Op, TopicKind};
+use crate::core::row::Op;
 use crate::destination::Destination;
 use crate::store::{RelayId, Store};
+use crate::telemetry::traces::Traces;
 
 pub use heartbeat::Vitals;
 pub use housekeeping::REPLAY_STEP;
 pub use limits::Batch;
 pub use limits::host::Host;
+pub use metrics::RelayMetrics;
 pub use supervisor::{Relay, RelayError};
 pub use wakeup::Wakeup;
 
@@ -65,6 +71,10 @@ pub struct Context {
     pub sequence: Sequence,
     /// Where the jitter of retries begins.
     pub seed: u64,
+    /// What it has done, for whoever watches it.
+    pub metrics: RelayMetrics,
+    /// Where the spans of its attempts go.
+    pub traces: Traces,
 }
 
 /// Hands out numbers from 1, each once in the life of a relay: they name its dispatches. Cheap to clone.
@@ -104,10 +114,7 @@ pub struct Active {
 impl Active {
     /// How a delivery of this kind follows others of its row key.
     fn order_of(&self, op: Op) -> OrderMode {
-        self.order.unwrap_or(match op.kind() {
-            TopicKind::State => OrderMode::Latest,
-            TopicKind::Event => OrderMode::Ordered,
-        })
+        OrderMode::of(self.order, op)
     }
 }
 

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::dispatcher::{self, Exit, Stop};
 use super::heartbeat::{self, Tenure, Vitals};
 use super::leases::{self, Look, Looked};
-use super::{Active, Context, Destinations, housekeeping, wakeup};
+use super::{Active, Context, Destinations, housekeeping, tally, wakeup};
 use crate::config::WakeupMode;
 use crate::store::{Lease, Shard, StoreError};
 
@@ -168,6 +168,7 @@ impl Supervisor {
             beat.await;
             Ok(())
         });
+        helpers.spawn(tally::keep(self.context.clone(), stop.clone()));
         if self.context.limits.wakeup == WakeupMode::Notify {
             helpers.spawn(wakeup::watch_commits(
                 self.context.store.clone(),
@@ -232,6 +233,9 @@ impl Supervisor {
             abort: self.stop.abort.clone(),
         };
         let context = self.context.clone();
+        let pulse = context.metrics.pulse();
+        pulse.leases_acquired.inc();
+        pulse.leases.inc();
         match active {
             None => {
                 // The shard of what has no route: nothing is sent from it, it comes with the chores.
@@ -266,7 +270,12 @@ impl Supervisor {
     fn ended(&mut self, ended: (Lease, Result<Exit, StoreError>)) -> Result<(), RelayError> {
         let (lease, exit) = ended;
         self.held.remove(&lease.shard);
-        exit?;
+        let pulse = self.context.metrics.pulse();
+        pulse.leases.dec();
+        match exit? {
+            Exit::LeaseLost => pulse.leases_lost.inc(),
+            Exit::Drained | Exit::GraceOver => pulse.leases_released.inc(),
+        };
         Ok(())
     }
 

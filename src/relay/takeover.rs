@@ -62,7 +62,11 @@ pub(super) async fn take_over(
     crate::crash_point!("after_takeover");
     Ok(match recorded.transpose()? {
         None => Err(Exit::GraceOver),
-        Some(recorded) if recorded.leased => Ok(recorded.now),
+        Some(recorded) if recorded.leased => {
+            let counts = context.metrics.shard(&lease.shard.destination);
+            counts.settled(&record.settle, &recorded);
+            Ok(recorded.now)
+        }
         Some(_) => Err(Exit::LeaseLost),
     })
 }

@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
 use tokio::time::timeout;
 
 use super::database::{Args, Database, Engine, only, sql};
-use super::error::StoreError;
+use super::error::{Objection, StoreError};
 
 /// The oldest PostgreSQL that its own makers still mend. What the schema needs is in version 13 already.
 const OLDEST_POSTGRES: i64 = 140_000;
@@ -31,8 +31,8 @@ macro_rules! migrations {
     };
 }
 
-const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach");
-const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach");
+const POSTGRES: Migrations = migrations!("postgres": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach", 6 "0006_attached");
+const SQLITE: Migrations = migrations!("sqlite": 1 "0001_tables", 2 "0002_admission", 3 "0003_sources", 4 "0004_capture", 5 "0005_attach", 6 "0006_attached");
 
 /// The schema version that this program brings.
 pub const SCHEMA_VERSION: i64 = POSTGRES[POSTGRES.len() - 1].0;
@@ -188,8 +188,9 @@ fn migration_error(error: MigrateError) -> StoreError {
             found,
             known: SCHEMA_VERSION,
         },
-        MigrateError::VersionMismatch(version) => StoreError::Refused(format!(
-            "migration {version} of this database is not the one that this program brings; use the program that made it"
+        MigrateError::VersionMismatch(version) => StoreError::Refused(Objection::new(
+            format!("migration {version} of this database is not the one that this program brings"),
+            "use the program that made it",
         )),
         other => StoreError::Unexpected(other.to_string()),
     }
@@ -219,9 +220,8 @@ fn require_version(found: i64) -> Result<(), StoreError> {
     if found >= OLDEST_POSTGRES {
         return Ok(());
     }
-    Err(StoreError::Refused(format!(
-        "the server is PostgreSQL {}; Aftercommit needs {} or newer",
-        found / 10_000,
-        OLDEST_POSTGRES / 10_000
+    Err(StoreError::Refused(Objection::new(
+        format!("the server is PostgreSQL {}", found / 10_000),
+        format!("Aftercommit needs {} or newer", OLDEST_POSTGRES / 10_000),
     )))
 }

@@ -23,6 +23,7 @@ pub mod requests;
 mod settings;
 pub mod sources;
 mod sql_store;
+mod tally;
 mod timestamp;
 pub(crate) mod topic;
 pub mod types;
@@ -32,11 +33,12 @@ mod usage;
 use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
 pub use checkpoint::Checkpoint;
-pub use database::{Commits, Database, DatabaseOptions, MissingFile, Pooler};
-pub use error::StoreError;
+pub use database::{Commits, Connections, Database, DatabaseOptions, MissingFile, Pooler};
+pub use error::{Objection, StoreError};
 pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
+pub use tally::Tally;
 pub use types::{
     Advanced, Beat, Begin, CancelAsked, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched,
     Lease, LeaseRow, NotedUsage, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement,
@@ -53,8 +55,8 @@ use crate::core::row::RowId;
 ///
 /// Promises, for every implementation:
 /// - Each verb is one transaction, or one statement; it happened wholly or not at all.
-/// - Each verb may be repeated after an error, though the first try may have committed: the repetition changes
-///   nothing that the first try changed, and returns what it would have returned.
+/// - Each verb but [`Store::add_tallies`] may be repeated after an error, though the first try may have committed: the
+///   repetition changes nothing that the first try changed, and returns what it would have returned.
 /// - No future may be dropped half way: callers await to the end, and time-outs are the server's.
 /// - Times are the database's clock.
 #[async_trait::async_trait]
@@ -160,6 +162,13 @@ pub trait Store: Send + Sync {
 
     /// Notes what the receiver of a destination said of its daily limit; what it said before that changes nothing.
     async fn note_usage(&self, destination: &str, noted: &NotedUsage) -> Result<(), StoreError>;
+
+    /// Adds what a relay has done to the current minute, for charts. The one verb that counts twice if it is repeated: after
+    /// an error its caller lets it be.
+    async fn add_tallies(&self, tallies: &[Tally]) -> Result<(), StoreError>;
+
+    /// Forgets what was done more than two days ago.
+    async fn forget_tallies(&self) -> Result<(), StoreError>;
 
     /// Moves owed rows of the destination `''` whose topic has a route by now to their routes, at most `limit` at once.
     /// Returns how many rows were moved.

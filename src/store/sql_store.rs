@@ -12,9 +12,9 @@ use super::admin::Actor;
 use super::database::Database;
 use super::{
     Advanced, Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow,
-    NotedUsage, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
+    NotedUsage, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Tally, Uncertain,
     advance_replays, failing, fetch, jobs, leases, order, orphans, pauses, record, rendering, settings,
-    unrouted, usage,
+    tally, unrouted, usage,
 };
 use crate::core::row::RowId;
 
@@ -142,6 +142,14 @@ impl Store for SqlStore {
 
     async fn note_usage(&self, destination: &str, noted: &NotedUsage) -> Result<(), StoreError> {
         usage::note(&self.database, destination, noted).await
+    }
+
+    async fn add_tallies(&self, tallies: &[Tally]) -> Result<(), StoreError> {
+        tally::add(&self.database, tallies).await
+    }
+
+    async fn forget_tallies(&self) -> Result<(), StoreError> {
+        tally::forget(&self.database).await
     }
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {

@@ -2,8 +2,10 @@
 
 mod attached;
 mod comparing;
+mod guards;
 mod kinds;
 mod patterns;
+mod slices;
 mod texts;
 mod together;
 mod world;

@@ -7,6 +7,8 @@ mod demo;
 mod desk;
 mod enqueue;
 mod key;
+mod monitoring;
+mod night;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pooled;

@@ -13,6 +13,7 @@ mod postgres;
 mod process;
 mod python;
 mod relay;
+mod scrape;
 mod sqlite;
 mod states;
 mod store;

@@ -14,6 +14,7 @@ mod faults;
 mod hubspot;
 mod late;
 mod limits;
+mod metrics;
 mod ownership;
 mod payloads;
 mod preview;
@@ -23,6 +24,8 @@ mod sharing;
 mod silence;
 mod steering;
 mod swallowing;
+#[cfg(feature = "otlp")]
+mod traces;
 mod wakeup;
 mod watched;
 mod world;

@@ -21,7 +21,7 @@ use super::node::{Node, Read};
 use super::secret::{secret, variable};
 use super::section::Section;
 use super::units::duration_text;
-use super::value::{DECADE, MOMENT, duration, listen, number, size, word};
+use super::value::{DECADE, MOMENT, duration, flag, listen, number, size, word};
 use super::{AdminConfig, Config, DATABASE_URL, DatabaseConfig, LogConfig, RelayConfig, TopicConfig};
 
 /// Which database keeps the outbox.
@@ -134,10 +134,12 @@ fn admin(section: &mut Section<'_>) -> Read<AdminConfig> {
     let listen = section.setting("listen", listen);
     let token = section.optional("token", token);
     let max_outbox_body = section.setting("max_outbox_body", size(1..=1 << 30));
+    let open_metrics = section.setting("open_metrics", flag);
     Ok(AdminConfig {
         listen: listen?,
         token: token?,
         max_outbox_body: max_outbox_body?,
+        open_metrics: open_metrics?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the queue is told of a delivery, and what it says of one: words without rules.
 
-use crate::core::row::RowId;
+use crate::core::row::{Op, RowId, TopicKind};
 use crate::core::time::Timestamp;
 
 /// How deliveries of one row key follow one another.
@@ -13,6 +13,16 @@ pub enum OrderMode {
     Ordered,
     /// None waits for another.
     Independent,
+}
+
+impl OrderMode {
+    /// How a delivery of this kind follows others of its row key, where the configuration says `configured`.
+    pub fn of(configured: Option<Self>, op: Op) -> Self {
+        configured.unwrap_or(match op.kind() {
+            TopicKind::State => Self::Latest,
+            TopicKind::Event => Self::Ordered,
+        })
+    }
 }
 
 /// Whether an earlier attempt may have arrived without an answer.

@@ -21,6 +21,7 @@ static ROW_KEY: HeaderName = HeaderName::from_static("aftercommit-row-key");
 static ROW_VERSION: HeaderName = HeaderName::from_static("aftercommit-row-version");
 static ATTEMPT: HeaderName = HeaderName::from_static("aftercommit-attempt");
 static OP: HeaderName = HeaderName::from_static("aftercommit-op");
+static TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 static WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 static WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 static WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
@@ -55,6 +56,9 @@ pub(super) fn build(
                 headers.insert(name, value);
             }
         }
+    }
+    if let Some(traceparent) = &outgoing.traceparent {
+        headers.insert(TRACEPARENT.clone(), HeaderValue::from_str(traceparent)?);
     }
     describe_row(&mut headers, outgoing)?;
     headers.insert(

@@ -89,6 +89,7 @@ fn outgoing(row: OutboxRow) -> Outgoing {
         key,
         attempt: 3,
         now: NOW,
+        traceparent: None,
     }
 }
 

@@ -10,6 +10,7 @@
 //! recording overlap with HTTP. A record that is in progress lets the next one grow: group commit, without a timer.
 //! The dispatcher holds no truth: whatever it forgets, the next sweep of the database finds again.
 
+pub mod as_sent;
 mod bulk;
 mod events;
 mod gathering;
@@ -27,6 +28,7 @@ mod recorder;
 mod renderings;
 mod sender;
 mod sending;
+mod spans;
 mod unmet;
 mod usage;
 
@@ -42,6 +44,7 @@ use super::heartbeat::Tenure;
 use super::limits::Limits;
 use super::limits::health::Health;
 use super::limits::usage::UsageNotes;
+use super::metrics::ShardCounts;
 use super::reconnect::retrying;
 use super::takeover::take_over;
 use super::{Active, Context};
@@ -133,6 +136,7 @@ pub(super) async fn dispatch(
         chance,
         lost: false,
         asked_to_end: false,
+        counts: context.metrics.shard(&lease.shard.destination),
         context,
         lease,
         active,
@@ -166,6 +170,7 @@ pub(super) struct Dispatcher {
     chance: fastrand::Rng,
     lost: bool,
     asked_to_end: bool,
+    counts: ShardCounts,
 }
 
 impl Dispatcher {
@@ -230,6 +235,7 @@ impl Dispatcher {
             self.bulk.leave();
         }
         self.limits.begin_turn();
+        self.counts.look_at_breaker(&self.limits);
         // Though nothing may begin: what is due is enough to send, so that no more is read.
         self.queue.promote(now);
         self.start_preflight(now);

@@ -33,10 +33,12 @@ impl Dispatcher {
         };
         let store = self.context.store.clone();
         let abort = self.stop.abort.clone();
+        let span = (self.context.traces).settle(&self.lease.shard.destination, record.settle.len());
         self.tasks.spawn(async move {
             crate::crash_point!("before_record");
             let recorded = retrying("record", &abort, || store.record(record.clone())).await;
             crate::crash_point!("after_record");
+            span.end();
             Event::Recorded(recorded)
         });
     }
@@ -61,6 +63,7 @@ impl Dispatcher {
             tracing::warn!(%destination, epoch = self.lease.epoch, "the lease is lost; another relay holds this shard");
             self.lost = true;
         }
+        self.counts.settled(&done.record.settle, recorded);
         for settlement in &done.record.settle {
             self.settled(settlement, recorded.now);
         }
@@ -204,10 +207,14 @@ impl Dispatcher {
             unknown_since: owed.unknown_since.or(arrived),
             cancel: owed.cancel,
         };
+        let now = self.clock.now(monotonic);
+        if report.outcome == Outcome::Accepted {
+            self.counts.accepted_after(now.since(owed.owed_at));
+        }
         let decision = decide(
             &report.outcome,
             &standing,
-            self.clock.now(monotonic),
+            now,
             &self.active.borrow().policy,
             jitter,
         );

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::intake::Content;
 use super::prepare::{Circumstances, Unsendable, prepare};
@@ -30,7 +31,7 @@ const LOOKED_AT: FetchLimits = FetchLimits {
 };
 
 /// What the next owed deliveries of a destination come to.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Outlook {
     /// The destination.
     pub destination: String,
@@ -49,7 +50,7 @@ pub struct Outlook {
 }
 
 /// A request that would be sent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct NextRequest {
     /// What it is.
     #[serde(flatten)]
@@ -59,7 +60,7 @@ pub struct NextRequest {
 }
 
 /// A delivery for which nothing would be sent, and why.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Unsent {
     /// Which one.
     #[serde(flatten)]
@@ -69,7 +70,7 @@ pub struct Unsent {
 }
 
 /// Names a delivery, and the attempt that would be made.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Which {
     /// The outbox row.
     pub outbox_id: i64,

@@ -12,9 +12,11 @@ use tokio::task::Id;
 use super::events::Event;
 use super::parts::Parts;
 use super::prepare::Prepared;
+use super::spans::Spans;
 use crate::core::time::Timestamp;
 use crate::destination::{Destination, Outgoing};
 use crate::relay::limits::Ticket;
+use crate::telemetry::traces::Traces;
 
 /// What is between the record and the answer.
 pub(super) struct Sender {
@@ -64,14 +66,21 @@ pub(super) struct Upcoming {
 pub(super) struct Request {
     destination: Arc<dyn Destination>,
     batch: Vec<Outgoing>,
+    spans: Spans,
 }
 
 impl Request {
+    /// Begins the spans of its attempts.
+    pub(super) fn trace(&mut self, traces: &Traces, destination: &str) {
+        self.spans = Spans::begin(traces, destination, &mut self.batch);
+    }
+
     /// Sends it. The only await of this floor that puts bytes on the wire.
     pub(super) async fn send(self) -> Event {
         crate::crash_point!("before_send");
         let reports = self.destination.deliver(&self.batch).await;
         crate::crash_point!("after_send");
+        self.spans.end(&reports);
         Event::Sent(reports)
     }
 }
@@ -165,7 +174,11 @@ impl Sender {
             started_at: now,
             ticket,
         });
-        Some(Request { destination, batch })
+        Some(Request {
+            destination,
+            batch,
+            spans: Spans::default(),
+        })
     }
 
     /// The deliveries of the request that `upcoming` announced.
@@ -225,5 +238,6 @@ pub(super) fn outgoing(prepared: &Prepared, now: Timestamp) -> Outgoing {
         key: prepared.key,
         attempt: owed.attempts + 1,
         now,
+        traceparent: None,
     }
 }

@@ -91,9 +91,10 @@ impl Dispatcher {
             let Some(ticket) = self.limits.admit(upcoming.bytes, monotonic) else {
                 return;
             };
-            let Some(request) = self.sender.next_request(&upcoming, ticket, now) else {
+            let Some(mut request) = self.sender.next_request(&upcoming, ticket, now) else {
                 return;
             };
+            request.trace(&self.context.traces, &self.lease.shard.destination);
             let id = self.tasks.spawn(request.send()).id();
             self.sender.started(id);
         }

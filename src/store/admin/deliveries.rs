@@ -77,7 +77,7 @@ impl PageSize {
     }
 
     /// How many.
-    pub(super) fn get(self) -> u32 {
+    pub fn get(self) -> u32 {
         self.0
     }
 }

@@ -1,13 +1,15 @@
 //! One delivery, whole: its row, its key, and every attempt that was made to pay it.
 
+use std::collections::HashMap;
+
 use super::deliveries::Delivery;
 use super::filter::{DeliveryFilter, DeliveryId};
 use super::{AdminError, AdminStore, walk};
-use crate::core::canonical::RowHash;
+use crate::core::canonical::{NotCanonical, RowHash};
 use crate::core::key::{IdempotencyKey, KeyFacts, KeyVersion};
 use crate::core::row::OutboxRow;
 use crate::core::time::Timestamp;
-use crate::store::database::{Args, Row, sql};
+use crate::store::database::{Args, Database, Row, sql};
 use crate::store::fetch::OutboxColumns;
 use crate::store::{StoreError, settings};
 
@@ -65,24 +67,10 @@ pub struct Attempt {
 impl AdminStore {
     /// The delivery with this id.
     pub async fn delivery(&self, id: &DeliveryId) -> Result<DeliveryDetail, AdminError> {
-        let unknown = || AdminError::UnknownDelivery(id.clone());
-        let args = DeliveryFilter::default()
-            .args()
-            .batch(walk::batch(std::slice::from_ref(id)));
-        let rows = self.database.read(sql!("deliveries_of"), args).await?;
-        let delivery = Delivery::read(rows.first().ok_or_else(unknown)?)?;
-
-        let args = Args::new().int(id.outbox_id);
-        let rows = self.database.read(sql!(shared "row_of"), args).await?;
-        let row = rows.first().ok_or_else(unknown)?;
-        let row = OutboxColumns::of(row)?.outbox_row(row, row.int("id")?)?;
+        let (delivery, row) = self.with_row(id).await?;
         let namespace = settings::namespace(&self.database).await?;
-        let key = key(&namespace, &delivery, &row);
-
-        let args = Args::new().int(id.outbox_id).text(&id.destination);
-        let rows = self.database.read(sql!("in_flight_since"), args).await?;
-        let in_flight_since = rows.first().map(|row| row.time("at")).transpose()?;
-
+        let key = key(&namespace, &delivery, &row).map(|key| key.to_string());
+        let in_flight = in_flight(&self.database, id).await?;
         let args = Args::new().int(id.outbox_id).text(&id.destination);
         let rows = self.database.read(sql!(shared "attempts_of"), args).await?;
         Ok(DeliveryDetail {
@@ -91,17 +79,77 @@ impl AdminStore {
             payload: row.payload.as_ref().to_owned(),
             headers: row.headers.as_deref().map(str::to_owned),
             idempotency_key: key.as_ref().ok().cloned(),
-            not_canonical: key.err(),
-            in_flight_since,
+            not_canonical: key.err().map(|problem| problem.to_string()),
+            in_flight_since: in_flight.map(|in_flight| in_flight.since),
             history: rows.iter().map(attempt).collect::<Result<_, _>>()?,
             delivery,
         })
     }
+
+    /// The delivery as lists show it, and its row.
+    pub(super) async fn with_row(&self, id: &DeliveryId) -> Result<(Delivery, OutboxRow), AdminError> {
+        let unknown = || AdminError::UnknownDelivery(id.clone());
+        let found = by_id(&self.database, std::slice::from_ref(id)).await?;
+        let delivery = found.into_iter().next().ok_or_else(unknown)?;
+        let args = Args::new().int(id.outbox_id);
+        let rows = self.database.read(sql!(shared "row_of"), args).await?;
+        let row = rows.first().ok_or_else(unknown)?;
+        let row = OutboxColumns::of(row)?.outbox_row(row, row.int("id")?)?;
+        Ok((delivery, row))
+    }
 }
 
-/// The key as a token, or why there is none.
-fn key(namespace: &str, delivery: &Delivery, row: &OutboxRow) -> Result<String, String> {
-    let row_hash = RowHash::of(&row.payload).map_err(|problem| problem.to_string())?;
+/// An attempt that is on the wire, or was when its relay died.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InFlight {
+    pub(super) since: Timestamp,
+    /// The id of the relay that sent it.
+    pub(super) relay: String,
+    /// The receiver's id of the job that it travels by.
+    pub(super) job: Option<String>,
+    /// What a delivery without a rendering of its own is rendered under.
+    pub(super) rendering: i64,
+}
+
+pub(super) async fn in_flight(database: &Database, id: &DeliveryId) -> Result<Option<InFlight>, StoreError> {
+    let args = Args::new().int(id.outbox_id).text(&id.destination);
+    let rows = database.read(sql!("in_flight"), args).await?;
+    let read = |row: &Row| {
+        Ok(InFlight {
+            since: row.time("at")?,
+            relay: row.text("relay")?.to_owned(),
+            job: row.opt_text("job")?.map(str::to_owned),
+            rendering: row.int("rendering")?,
+        })
+    };
+    rows.first().map(read).transpose()
+}
+
+/// The deliveries of these ids that there are.
+pub(super) async fn by_id(database: &Database, ids: &[DeliveryId]) -> Result<Vec<Delivery>, StoreError> {
+    let args = DeliveryFilter::default().args().batch(walk::batch(ids));
+    let rows = database.read(sql!("deliveries_of"), args).await?;
+    rows.iter().map(Delivery::read).collect()
+}
+
+/// The last attempt of each of these deliveries that has one.
+pub(super) async fn last_attempts(
+    database: &Database,
+    ids: &[DeliveryId],
+) -> Result<HashMap<DeliveryId, Attempt>, StoreError> {
+    let args = Args::new().batch(walk::batch(ids));
+    let rows = database.read(sql!("last_attempts"), args).await?;
+    let read = |row: &Row| Ok((walk::id(row)?, attempt(row)?));
+    rows.iter().map(read).collect()
+}
+
+/// The key that its requests carry now, or why there is none.
+pub(super) fn key(
+    namespace: &str,
+    delivery: &Delivery,
+    row: &OutboxRow,
+) -> Result<IdempotencyKey, NotCanonical> {
+    let row_hash = RowHash::of(&row.payload)?;
     let facts = KeyFacts {
         namespace,
         destination: &delivery.id.destination,
@@ -112,7 +160,7 @@ fn key(namespace: &str, delivery: &Delivery, row: &OutboxRow) -> Result<String, 
         row_hash,
         epoch: delivery.key_epoch,
     };
-    Ok(IdempotencyKey::derive(&facts).to_string())
+    Ok(IdempotencyKey::derive(&facts))
 }
 
 fn attempt(row: &Row) -> Result<Attempt, StoreError> {

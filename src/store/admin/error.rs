@@ -18,6 +18,31 @@ pub enum AdminError {
     /// There is no such delivery.
     #[error("there is no delivery of outbox row {} to `{}`", .0.outbox_id, .0.destination)]
     UnknownDelivery(DeliveryId),
+    /// There is no such outbox row.
+    #[error(
+        "there is no outbox row {0}; a row is there once its transaction has committed, and one that is equal to the last of its \
+         row key, or older, is not admitted"
+    )]
+    UnknownRow(i64),
+    /// The configuration does not have the destination, so nothing can be made for it or sent to it.
+    #[error(
+        "there is no destination `{name}` in the configuration; it has: {}",
+        list(known)
+    )]
+    NotConfigured {
+        /// The name that was given.
+        name: String,
+        /// The names that would have done.
+        known: Vec<String>,
+    },
+    /// The request of a delivery cannot be made, so it cannot be shown.
+    #[error("the request of delivery {}:{} cannot be shown: {why}", id.outbox_id, id.destination)]
+    NoRequest {
+        /// Which delivery.
+        id: DeliveryId,
+        /// What is in the way.
+        why: String,
+    },
     /// There is no such replay.
     #[error("there is no replay {0}")]
     UnknownReplay(i64),

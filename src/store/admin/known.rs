@@ -37,7 +37,7 @@ impl AdminStore {
     }
 
     /// The same for one name.
-    pub(super) async fn require_destination(
+    pub async fn require_destination(
         &self,
         destination: &str,
         configured: &[String],

@@ -65,8 +65,8 @@ pub struct Settled {
     pub superseded: u64,
     /// Ended by an operator.
     pub cancelled: u64,
-    /// Whether delivered, superseded and cancelled count all there are: false where the database holds more than a million
-    /// settled deliveries, of which only the newest million are counted.
+    /// Whether delivered, superseded and cancelled count all there are: false where the database holds more than
+    /// 100,000 settled deliveries, of which only the newest 100,000 are counted.
     pub exact: bool,
 }
 
@@ -86,8 +86,10 @@ pub struct ShardStatus {
 pub struct UnroutedTopic {
     /// Their topic.
     pub topic: String,
-    /// How many there are.
+    /// How many there are, among those that are counted by topic.
     pub rows: u64,
+    /// Whether that is all: false where more than 100,000 rows are unrouted, over all topics, of which the oldest are counted.
+    pub exact: bool,
 }
 
 /// A relay process.

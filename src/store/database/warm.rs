@@ -50,6 +50,11 @@ impl Warm {
         None
     }
 
+    /// How many are kept.
+    pub(super) fn count(&self) -> usize {
+        self.kept().connections.len()
+    }
+
     /// All that are kept; others may follow.
     pub(super) fn clear(&self) -> Vec<PoolConnection<Postgres>> {
         std::mem::take(&mut self.kept().connections)

@@ -42,6 +42,15 @@ pub enum Way {
     Capture,
 }
 
+/// What becomes of another source that a topic has already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Former {
+    /// It stays, and attaching is an error.
+    Kept,
+    /// It makes way. A capture with deletes then deletes what it had and the new one has not.
+    Replaced,
+}
+
 /// A source, and what is wrong with it now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attached {

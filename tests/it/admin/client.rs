@@ -1,8 +1,11 @@
 //! A client that speaks to an admin server in plain bytes, so that a story can also send what no proper client would.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use aftercommit::admin::{AdminServer, AdminSettings, Limits};
+use aftercommit::admin::{AdminServer, AdminSettings, Limits, Process};
+use aftercommit::clock::SystemClock;
+use aftercommit::relay::RelayMetrics;
 use aftercommit::store::RelayId;
 use aftercommit::store::admin::TokenText;
 use secrecy::SecretString;
@@ -35,10 +38,26 @@ impl Client {
     }
 
     pub(super) async fn with(world: &World, settings: AdminSettings, limits: Limits) -> Self {
+        let relay = RelayId(uuid::Uuid::from_u128(7));
+        let process = Process {
+            relay,
+            metrics: RelayMetrics::new(),
+            clock: Arc::new(SystemClock::start()),
+        };
+        Self::speaking_for(process, world, settings, limits).await
+    }
+
+    /// A server that speaks for this process.
+    pub(super) async fn speaking_for(
+        process: Process,
+        world: &World,
+        settings: AdminSettings,
+        limits: Limits,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let relay = RelayId(uuid::Uuid::from_u128(7));
-        let server = AdminServer::start(listener, world.admin.clone(), relay, settings, limits);
+        let relay = process.relay;
+        let server = AdminServer::start(listener, world.admin.clone(), process, settings, limits);
         Self {
             server,
             address,
@@ -98,6 +117,7 @@ pub(super) fn settings() -> AdminSettings {
         token: Some(SecretString::from(TOKEN)),
         destinations: vec!["crm".to_owned(), "hook".to_owned()],
         max_outbox_body: 4 << 20,
+        ..AdminSettings::default()
     }
 }
 
@@ -127,6 +147,10 @@ impl Answer {
             .filter(|(given, _)| given.eq_ignore_ascii_case(name))
             .map(|(_, value)| value)
             .next()
+    }
+
+    pub(super) fn body(&self) -> &str {
+        &self.body
     }
 
     pub(super) fn json(&self) -> Value {

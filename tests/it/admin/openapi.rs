@@ -166,7 +166,7 @@ async fn every_operation_is_explained_with_examples_and_with_what_can_go_wrong()
         for status in ["401", "503"] {
             assert_eq!(
                 answers.contains_key(status),
-                path.starts_with("/v1/") || path == "/readyz" && status == "503",
+                path.starts_with("/v1/") || path == "/metrics" || path == "/readyz" && status == "503",
                 "{which}: {status}"
             );
         }

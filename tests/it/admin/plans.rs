@@ -44,7 +44,7 @@ async fn postgres_walks_along_its_indexes() {
             statement!("postgres", "missing_rows"),
             "'crm', null, null, null, null, 'newest', 0, 100, 10",
         ),
-        (statement!("postgres", "in_flight"), "'{crm}'"),
+        (statement!("postgres", "on_the_wire"), "'{crm}'"),
         (statement!("postgres", "owe_missing"), "0, 1, '{1}', '{crm}'"),
         (statement!("postgres", "ended_meanwhile"), "'{1}', '{crm}'"),
         (
@@ -56,6 +56,22 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("postgres", "mark_delivered"), "'crm', '{1}'"),
         (statement!("shared", "destinations"), ""),
         (statement!("shared", "trouble_counts"), ""),
+        (
+            statement!("postgres", "trouble_groups"),
+            "10, '{crm}', '{dead}', '{refused}'",
+        ),
+        (
+            statement!("postgres", "newest_in_trouble"),
+            "10, '{crm}', '{dead}', '{refused}'",
+        ),
+        (statement!("postgres", "tried_and_owed"), "10, '{crm}'"),
+        (statement!("postgres", "last_attempts"), "'{1}', '{crm}'"),
+        (statement!("shared", "destinations_of_row"), "1"),
+        (statement!("shared", "kin_of_row"), "1, 'crm', 10"),
+        (statement!("shared", "newest_of_row"), "'orders', 'order-1'"),
+        (statement!("shared", "place_of"), "1, 'crm', 10"),
+        (statement!("shared", "rendering_of"), "1, 'crm'"),
+        (statement!("shared", "routes_of_row"), "1"),
         (statement!("shared", "audit_window"), "9, 10"),
         (
             statement!("shared", "audit_entries"),
@@ -64,7 +80,7 @@ async fn postgres_walks_along_its_indexes() {
         (statement!("shared", "bearer"), "''"),
     ] {
         let plan = explain(&mut connection, text, args).await;
-        for table in ["owed", "settled", "outbox", "audit", "token"] {
+        for table in ["owed", "settled", "outbox", "attempt", "audit", "token"] {
             assert!(!plan.contains(&format!("Seq Scan on {table}")), "{plan}");
         }
     }
@@ -103,7 +119,7 @@ async fn sqlite_walks_along_its_indexes() {
         statement!("sqlite", "deliveries_of"),
         statement!("sqlite", "overtaken"),
         statement!("sqlite", "missing_rows"),
-        statement!("sqlite", "in_flight"),
+        statement!("sqlite", "on_the_wire"),
         statement!("sqlite", "owe_missing"),
         statement!("sqlite", "ended_meanwhile"),
         statement!("sqlite", "head_before"),
@@ -111,6 +127,16 @@ async fn sqlite_walks_along_its_indexes() {
         statement!("sqlite", "mark_delivered"),
         statement!("shared", "destinations"),
         statement!("shared", "trouble_counts"),
+        statement!("sqlite", "trouble_groups"),
+        statement!("sqlite", "newest_in_trouble"),
+        statement!("sqlite", "tried_and_owed"),
+        statement!("sqlite", "last_attempts"),
+        statement!("shared", "destinations_of_row"),
+        statement!("shared", "kin_of_row"),
+        statement!("shared", "newest_of_row"),
+        statement!("shared", "place_of"),
+        statement!("shared", "rendering_of"),
+        statement!("shared", "routes_of_row"),
         statement!("shared", "audit_window"),
         statement!("shared", "audit_entries"),
         statement!("shared", "bearer"),
@@ -124,6 +150,8 @@ async fn sqlite_walks_along_its_indexes() {
                 "SCAN outbox",
                 "SCAN edge",
                 "SCAN newer",
+                "SCAN earlier",
+                "SCAN attempt",
                 "SCAN audit",
                 "SCAN token",
             ];

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::world::{Backend, World, customers};
+use super::world::{Backend, World, customers, tester};
 
 /// What differs between the table and the ledger.
 const DIFFERENCES: &str = "select count(*) from (select id::text as row_key from customers) as here
@@ -95,13 +95,60 @@ async fn an_old_snapshot_does_not_take_what_it_cannot_see_for_unchanged() {
     world.run("delete from customers").await;
     run(&mut old, "insert into customers values (1, 'a', 1, '')").await;
     let ended = try_run(&mut old, "commit").await;
-    let code = ended
-        .unwrap_err()
-        .as_database_error()
-        .and_then(|error| error.code().map(String::from));
-    assert_eq!(code.as_deref(), Some("40001"), "the table's own retry comes next");
+    assert_eq!(code(ended), "40001", "the table's own retry comes next");
     world.run("insert into customers values (1, 'a', 1, '')").await;
     assert_eq!(world.news().await, ["delete 1", "upsert 1 a@1"]);
+}
+
+#[tokio::test]
+async fn an_old_snapshot_that_what_was_attached_or_captured_since_is_not_in_runs_again() {
+    let again = |key: &str| {
+        let mut source = customers(Way::Trigger);
+        source.key = vec![key.to_owned()];
+        source
+    };
+    // A delete of a row that nobody has told of, when the snapshot was taken.
+    let world = World::with_table(Backend::Postgres).await;
+    world.run("insert into customers values (1, 'a', 1, '')").await;
+    world.attach(again("id")).await.unwrap();
+    let mut old = world.old_snapshot().await;
+    world.capture().await;
+    run(&mut old, "delete from customers").await;
+    assert_eq!(code(try_run(&mut old, "commit").await), "40001", "captured since");
+
+    let mut old = world.old_snapshot().await;
+    world.attach(again("name")).await.unwrap();
+    run(&mut old, "update customers set version = 2").await;
+    assert_eq!(
+        code(try_run(&mut old, "commit").await),
+        "40001",
+        "attached by another key since"
+    );
+
+    world.inner.database.detach("customers", &tester()).await.unwrap();
+    let mut old = world.old_snapshot().await;
+    world.attach(again("id")).await.unwrap();
+    run(&mut old, "update customers set version = 2").await;
+    assert_eq!(code(try_run(&mut old, "commit").await), "40001", "attached since");
+}
+
+#[tokio::test]
+async fn what_an_old_snapshot_cannot_do_rightly_is_refused() {
+    let world = World::attached(Backend::Postgres).await;
+    let mut old = world.old_snapshot().await;
+    // Its row came after the snapshot, and would go with the others, and nobody be told.
+    world.run("insert into customers values (1, 'a', 1, '')").await;
+    let truncated = try_run(&mut old, "truncate customers").await;
+    assert_eq!(code(truncated), "0A000");
+
+    world
+        .run("alter table customers drop constraint customers_pkey")
+        .await;
+    let mut old = world.old_snapshot().await;
+    run(&mut old, "delete from customers").await;
+    assert_eq!(code(try_run(&mut old, "commit").await), "0A000");
+    world.run("delete from customers").await;
+    assert_eq!(world.inner.number(DIFFERENCES).await, 0);
 }
 
 #[tokio::test]
@@ -145,6 +192,7 @@ async fn whatever_many_do_at_once_the_ledger_ends_as_the_table() {
             let url = world.inner.url.clone();
             writers.spawn(async move {
                 let mut session = PgConnection::connect(&url).await.unwrap();
+                run(&mut session, "set deadlock_timeout = '10ms'").await;
                 let mut random = fastrand::Rng::with_seed(seed);
                 for _ in 0..60 {
                     let sql = transaction(&mut random, is_unique);
@@ -179,7 +227,7 @@ async fn whatever_many_do_at_once_the_ledger_ends_as_the_table() {
     }
 }
 
-/// One of what pipelines do: overwrite a few rows, upsert, delete, change keys; now and then under a snapshot.
+/// One of what pipelines do: overwrite a few rows or all, upsert, delete, change keys, capture; now and then under a snapshot.
 fn transaction(random: &mut fastrand::Rng, is_unique: bool) -> String {
     let isolation = [
         "read committed",
@@ -188,15 +236,17 @@ fn transaction(random: &mut fastrand::Rng, is_unique: bool) -> String {
         "serializable",
     ][random.usize(..4)];
     let (from, name) = (random.u8(1..8), random.u8(1..4));
-    let work = match random.u8(..if is_unique { 5 } else { 2 }) {
+    let work = match random.u8(..if is_unique { 7 } else { 4 }) {
         0 => format!(
             "delete from customers where id between {from} and {from} + 2; insert into customers select id, 'n{name}', 1, '' from generate_series({from}, {from} + 2) as id where not exists (select from customers where customers.id = id.id)"
         ),
         1 => format!("delete from customers where id = {from}"),
-        2 => format!(
+        2 => format!("truncate customers; insert into customers values ({from}, 'n{name}', 1, '')"),
+        3 => "select aftercommit.capture('customers', deletes => true, max_delete_ratio => 1)".to_owned(),
+        4 => format!(
             "insert into customers values ({from}, 'n{name}', 1, '') on conflict (id) do update set name = excluded.name"
         ),
-        3 => format!("update customers set name = 'n{name}' where id >= {from}"),
+        5 => format!("update customers set name = 'n{name}' where id >= {from}"),
         _ => format!("update customers set id = 10 - id where id = {from}"),
     };
     format!("begin isolation level {isolation}; {work}; commit")
@@ -215,6 +265,14 @@ async fn ended(mut waiting: JoinSet<()>) {
     ended.expect("nobody is in the way any more").unwrap().unwrap();
 }
 
+fn code(ended: Result<(), sqlx::Error>) -> String {
+    let error = ended.unwrap_err();
+    let code = error
+        .as_database_error()
+        .and_then(|error| error.code().map(String::from));
+    code.unwrap_or_else(|| error.to_string())
+}
+
 async fn run(session: &mut PgConnection, sql: &str) {
     try_run(session, sql)
         .await
@@ -229,8 +287,19 @@ async fn try_run(session: &mut PgConnection, sql: &str) -> Result<(), sqlx::Erro
 }
 
 impl World {
-    async fn session(&self) -> PgConnection {
+    pub(super) async fn session(&self) -> PgConnection {
         PgConnection::connect(&self.inner.url).await.unwrap()
+    }
+
+    /// A session whose transaction sees all as it is now.
+    async fn old_snapshot(&self) -> PgConnection {
+        let mut session = self.session().await;
+        run(
+            &mut session,
+            "begin isolation level repeatable read; select count(*) from aftercommit.ledger",
+        )
+        .await;
+        session
     }
 
     /// Waits until a session of this database waits for a lock.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
     Advanced, Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow,
-    NotedUsage, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Uncertain,
+    NotedUsage, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Tally, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -370,6 +370,14 @@ impl Store for Watched {
         let noted = self.inner.note_usage(destination, noted).await;
         self.changed();
         noted
+    }
+
+    async fn add_tallies(&self, tallies: &[Tally]) -> Result<(), StoreError> {
+        self.inner.add_tallies(tallies).await
+    }
+
+    async fn forget_tallies(&self) -> Result<(), StoreError> {
+        self.inner.forget_tallies().await
     }
 
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError> {

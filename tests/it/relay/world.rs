@@ -12,8 +12,9 @@ use std::time::Duration;
 use aftercommit::clock::{Clock, SystemClock};
 use aftercommit::config::{Config, RelayConfig, WakeupMode};
 use aftercommit::mock::receiver::{Receiver, ReceiverOptions};
-use aftercommit::relay::{Destinations, Relay, assemble};
+use aftercommit::relay::{Context, Destinations, Relay, RelayMetrics, assemble};
 use aftercommit::store::{RelayId, SqlStore};
+use aftercommit::telemetry::traces::Traces;
 use uuid::Uuid;
 
 use super::watched::Watched;
@@ -51,6 +52,7 @@ impl Clock for CountingClock {
 pub(super) struct Running {
     pub(super) id: RelayId,
     pub(super) relay: Relay,
+    pub(super) metrics: RelayMetrics,
 }
 
 /// The destination `hook` takes customers (state) and orders (events). `{more}` is the story's own.
@@ -186,12 +188,24 @@ impl World {
     }
 
     async fn relay_for(&self, config: &Config, destinations: Destinations) -> Running {
+        self.relay_that_traces(Traces::off(), config, destinations).await
+    }
+
+    /// Starts a relay whose spans go somewhere.
+    pub(super) async fn relay_that_traces(
+        &self,
+        traces: Traces,
+        config: &Config,
+        destinations: Destinations,
+    ) -> Running {
         let id = RelayId(Uuid::new_v4());
         let context = assemble::context(id, self.store.clone(), config, self.clock.clone())
             .await
             .unwrap();
+        let context = Context { traces, ..context };
         Running {
             id,
+            metrics: context.metrics.clone(),
             relay: Relay::start(context, destinations),
         }
     }
@@ -318,7 +332,8 @@ impl World {
             let first = bodies.entry(key).or_insert_with(|| sent.clone());
             assert_eq!(*first, sent, "one key, one method, one body");
         }
-        let claimed = "select count(*) from aftercommit.settled where state = 'delivered'";
+        let claimed =
+            "select count(*) from aftercommit.settled where state = 'delivered' and reason = 'accepted'";
         let accepted = "select count(*) from (select distinct outbox_id, destination from aftercommit.attempt
             where outcome = 'accepted') as accepted";
         assert!(

@@ -73,5 +73,6 @@ fn outgoing(row_key: &str, op: Op, payload: &str) -> Outgoing {
         key,
         attempt: 1,
         now: NOW,
+        traceparent: None,
     }
 }

@@ -56,6 +56,7 @@ fn outgoing(row_key: &str, op: Op, payload: &str) -> Outgoing {
         key,
         attempt: 1,
         now: NOW,
+        traceparent: None,
     }
 }
 

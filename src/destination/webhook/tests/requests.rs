@@ -185,6 +185,7 @@ async fn every_attempt_has_the_same_method_body_key_and_id() {
     let later = Outgoing {
         attempt: 9,
         now: NOW.plus(Duration::from_hours(5)),
+        traceparent: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned()),
         ..first.clone()
     };
     let change = |config: &mut WebhookConfig| {
@@ -197,7 +198,12 @@ async fn every_attempt_has_the_same_method_body_key_and_id() {
     for name in ["idempotency-key", "webhook-id"] {
         assert_eq!(first.header(name), later.header(name), "{name}");
     }
-    for name in ["aftercommit-attempt", "webhook-timestamp", "webhook-signature"] {
+    for name in [
+        "aftercommit-attempt",
+        "webhook-timestamp",
+        "webhook-signature",
+        "traceparent",
+    ] {
         assert_ne!(first.header(name), later.header(name), "{name}");
     }
 }

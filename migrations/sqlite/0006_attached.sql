@@ -1,0 +1,3 @@
+-- Attached: what is found where, and what is wrong with it.
+--
+-- Nothing is needed here: the program looks by itself (`src/store/sources/sqlite.rs`).

@@ -1,0 +1,43 @@
+// What an operator can do with one delivery. Each takes a reason.
+
+import { post } from './api.js';
+import { ask } from './ask.js';
+import { told } from './bulk.js';
+import { h } from './dom.js';
+import { below, to } from './route.js';
+
+/** @typedef {{ verb: string, title: string, words: string, evidence?: string }} Verb */
+
+/** @type {Record<string, Verb>} */
+const VERBS = {
+  retry: { verb: 'retry-now', title: 'Retry now', words: 'It is due at once, under the same key. The attempts that it has had still count.' },
+  skip: { verb: 'skip-head', title: 'Skip what is ahead', words: 'Ends the older delivery of this row that this one waits behind, so that this one can go.' },
+  cancel: { verb: 'cancel', title: 'Cancel', words: 'It ends, and is not sent. If an attempt is on its way, that may still arrive.' },
+  mark: { verb: 'mark-delivered', title: 'Mark delivered', words: 'It counts as delivered, and is not sent. Look at the receiver first.', evidence: 'How do you know that it arrived?' },
+};
+
+/** @type {Record<string, Verb[]>} */
+const OF_STATE = {
+  pending: [VERBS.retry, VERBS.skip, VERBS.cancel],
+  uncertain: [VERBS.mark, VERBS.cancel],
+  dead: [VERBS.mark],
+};
+
+/**
+ * @param {any} detail
+ * @param {() => void} then
+ */
+export function acts({ outbox_id, destination, state }, then) {
+  const begin = (/** @type {Verb} */ { verb, title, words, evidence }) => ask({
+    title,
+    words: h('p', null, words),
+    confirm: title,
+    evidence,
+    act: async (given) => `${title}: ${told(await post(below(['deliveries', outbox_id, destination, verb]), given))}.`,
+    then,
+  });
+  return [
+    state !== 'pending' && h('a', { class: 'button main', 'data-key': 'replay', href: to(['replays', 'new'], { id: `${outbox_id}:${destination}` }) }, 'Replay…'),
+    (OF_STATE[state] ?? []).map((verb) => h('button', { type: 'button', 'data-key': verb.verb, onclick: () => begin(verb) }, `${verb.title}…`)),
+  ];
+}

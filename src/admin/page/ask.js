@@ -1,0 +1,57 @@
+// Asks for a reason before something is changed. Whatever is changed goes on record with it.
+
+import { Problem } from './api.js';
+import { h } from './dom.js';
+import { problemBox, say } from './parts.js';
+import { patch } from './patch.js';
+
+/**
+ * @typedef {object} Question
+ * @property {string} title
+ * @property {import('./dom.js').Children} words What will happen.
+ * @property {string} confirm What the button says.
+ * @property {string} [evidence] The label of a second field, where evidence is wanted.
+ * @property {(given: { reason: string, evidence?: string }) => Promise<string>} act Brings the sentence that says what was done.
+ * @property {() => void} [then]
+ */
+
+/** @param {Question} question */
+export function ask(question) {
+  const reason = h('input', { id: 'reason', required: true, maxlength: 1000, autocomplete: 'off' });
+  const evidence = question.evidence ? h('input', { id: 'evidence', required: true, maxlength: 1000, autocomplete: 'off' }) : null;
+  const trouble = h('div', { role: 'alert' });
+  const confirm = h('button', { type: 'submit', class: 'main' }, question.confirm);
+  /** @param {Event} event */
+  const submit = async (event) => {
+    event.preventDefault();
+    confirm.disabled = true;
+    patch(trouble, null);
+    try {
+      const done = await question.act({ reason: reason.value, ...(evidence && { evidence: evidence.value }) });
+      dialog.close();
+      say(done);
+      question.then?.();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      patch(trouble, problemBox(error));
+    } finally {
+      confirm.disabled = false;
+    }
+  };
+  const dialog = h('dialog', { 'aria-labelledby': 'question' },
+    h('form', { onsubmit: submit },
+      h('h2', { id: 'question' }, question.title),
+      h('div', { class: 'words' }, question.words),
+      evidence && [h('label', { for: 'evidence' }, question.evidence), evidence],
+      h('label', { for: 'reason' }, 'Reason, for the audit'),
+      reason,
+      trouble,
+      h('div', { class: 'actions' },
+        h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave it'),
+        confirm)));
+  dialog.addEventListener('close', () => dialog.remove());
+  window.addEventListener('hashchange', () => dialog.close(), { once: true });
+  document.body.append(dialog);
+  dialog.showModal();
+  (evidence ?? reason).focus();
+}

@@ -1,0 +1,53 @@
+// Who changed what, when, why and from where, the newest first.
+
+import { get } from './api.js';
+import { pager } from './deliveries.js';
+import { h } from './dom.js';
+import { live } from './live.js';
+import { foreign, heading, nothing, table, when } from './parts.js';
+import { below, parameters, to } from './route.js';
+
+const FIELDS = /** @type {[string, string][]} */ ([['actor', 'Who'], ['action', 'What'], ['subject', 'To what']]);
+
+/** @param {import('./main.js').Visit} visit */
+export function audit({ main, query, signal }) {
+  const region = h('div');
+  const after = query.get('after');
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const given = /** @type {[string, string][]} */ ([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
+    location.hash = to(['audit'], new URLSearchParams(given));
+  };
+  const form = h('form', { class: 'filter', role: 'search', 'aria-label': 'Filter', onsubmit: submit },
+    h('div', { class: 'fields' }, FIELDS.map(([name, label]) =>
+      h('label', null, h('span', null, label), h('input', { name, value: query.get(name), autocomplete: 'off', spellcheck: 'false' })))),
+    h('button', { type: 'submit' }, 'Apply'));
+  main.append(heading('Audit'), form, region);
+  const wanted = parameters(new URLSearchParams([...query].filter(([name]) => name === 'after' || FIELDS.some(([field]) => field === name))));
+  live(region, signal,
+    () => get(below(['audit'], wanted), signal),
+    ({ entries, next }) => [
+      entries.length > 0 ? table('Audit', COLUMNS, entries, (entry) => entry.id) : nothing('Nobody has changed anything, or nothing that matches.'),
+      pager(['audit'], query, after, next),
+    ]);
+}
+
+/** @type {{ name: string, cell: (entry: any) => import('./dom.js').Children, number?: true }[]} */
+const COLUMNS = [
+  { name: 'When', cell: (entry) => when(entry.at) },
+  { name: 'Who', cell: (entry) => [foreign(entry.actor), entry.origin && h('small', null, ' from ', foreign(entry.origin))] },
+  { name: 'What', cell: (entry) => foreign(entry.action) },
+  { name: 'To what', cell: (entry) => subject(entry.subject) },
+  { name: 'Why', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(typeof entry.detail === 'string' ? entry.detail : JSON.stringify(entry.detail)))] },
+];
+
+/**
+ * A subject, with the way to it.
+ * @param {string} text
+ */
+function subject(text) {
+  const replay = /^replay (\d+)$/.exec(text);
+  if (replay) return h('a', { href: to(['replays', replay[1]]) }, text);
+  const delivery = /^delivery (\d+) to (.+)$/s.exec(text);
+  return delivery ? h('a', { href: to(['deliveries', delivery[1], delivery[2]]) }, foreign(text)) : foreign(text);
+}

@@ -1,0 +1,67 @@
+// What can be done with all deliveries that match a filter. Each is counted before it is asked for, and takes a reason.
+
+import { post, Problem } from './api.js';
+import { ask } from './ask.js';
+import { h } from './dom.js';
+import { bodyOf, inWords } from './filter.js';
+import { say } from './parts.js';
+import { to } from './route.js';
+
+/** @type {{ verb: string, title: string, words: string, evidence?: string }[]} */
+const VERBS = [
+  { verb: 'retry-now', title: 'Retry now', words: 'Those that wait for their next attempt are due at once. Nothing is sent twice by it.' },
+  { verb: 'cancel', title: 'Cancel', words: 'Those that are owed or uncertain end, and are not sent. What is on its way may still arrive.' },
+  { verb: 'mark-delivered', title: 'Mark delivered', words: 'Those that are uncertain or dead count as delivered, and are not sent.', evidence: 'How do you know that they arrived?' },
+];
+
+/**
+ * @param {URLSearchParams} filter
+ * @param {() => void} then
+ */
+export function bulk(filter, then) {
+  if ([...filter].length === 0) return h('p', { class: 'quiet' }, 'Choose a filter to act on all that match.');
+  return h('details', { class: 'menu' },
+    h('summary', null, 'All that match'),
+    h('div', { class: 'actions' },
+      h('a', { class: 'button', href: to(['replays', 'new'], filter) }, 'Replay…'),
+      VERBS.map((verb) => h('button', { type: 'button', onclick: () => void begin(verb, filter, then) }, `${verb.title}…`))));
+}
+
+/**
+ * Counts, and asks.
+ * @param {{ verb: string, title: string, words: string, evidence?: string }} verb
+ * @param {URLSearchParams} filter
+ * @param {() => void} then
+ */
+export async function begin({ verb, title, words, evidence }, filter, then) {
+  const path = `/deliveries/${verb}`;
+  const body = { filter: bodyOf(filter) };
+  try {
+    const counts = await post(path, { ...body, dry_run: true, reason: '', ...(evidence && { evidence: '' }) });
+    ask({
+      title: `${title}: all that match`,
+      words: [h('p', null, `It is about ${inWords(filter)}.`), h('p', null, words), h('p', null, `Now: ${told(counts)}.`)],
+      confirm: title,
+      evidence,
+      act: async (given) => `Done: ${told(await post(path, { ...body, ...given }))}.`,
+      then,
+    });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(`${error.title}. ${error.detail}`);
+  }
+}
+
+/** The verb that ends what is uncertain, for a group of trouble. */
+export const MARK_DELIVERED = VERBS[2];
+/** The verb that makes what waits due at once. */
+export const RETRY_NOW = VERBS[0];
+
+/**
+ * What an answer counts, in words.
+ * @param {Record<string, unknown>} counts
+ */
+export function told(counts) {
+  const parts = Object.entries(counts).filter(([, number]) => typeof number === 'number' && number > 0);
+  return parts.map(([name, number]) => (name === 'skipped' ? `outbox row ${number} skipped` : `${number} ${name.replaceAll('_', ' ')}`)).join(', ') || 'nothing matched';
+}

@@ -1,0 +1,85 @@
+// Lists of deliveries: a filter that lives in the address, page by page, kept up to date.
+
+import { get } from './api.js';
+import { bulk } from './bulk.js';
+import { h } from './dom.js';
+import { filterForm, filterOf } from './filter.js';
+import { live } from './live.js';
+import { chip, foreign, heading, nothing, table, when } from './parts.js';
+import { patch } from './patch.js';
+import { below, to } from './route.js';
+import { because } from './words.js';
+
+const PAGE = 50;
+
+/** @param {import('./main.js').Visit} visit */
+export function deliveries({ main, query, operator, signal }) {
+  let filter = filterOf(query);
+  let after = query.get('after');
+  const actions = h('div', { class: 'actions' });
+  const region = h('div');
+  const drawActions = () => patch(actions, operator && bulk(filter, () => void list.look()));
+  const changed = (/** @type {URLSearchParams} */ wanted) => {
+    if (String(wanted) === String(filter)) return;
+    [filter, after] = [wanted, null];
+    history.pushState(null, '', to(['deliveries'], filter));
+    drawActions();
+    void list.look();
+  };
+  const form = filterForm(filter, [], changed);
+  main.append(heading('Deliveries'), form, actions, region);
+  void get('/status', signal).then(({ destinations }) => {
+    const names = form.querySelector('datalist');
+    if (names) patch(names, destinations.map((/** @type {any} */ { name }) => h('option', { value: name })));
+  }, () => { /* The list says it, too. */ });
+
+  const asked = () => new URLSearchParams([...filter, ['limit', String(PAGE)], ...(after ? [['after', after]] : [])]);
+  const list = live(region, signal,
+    () => get(below(['deliveries'], asked()), signal),
+    ({ deliveries: rows, next }) => [
+      rows.length > 0 ? table('Deliveries', COLUMNS, rows, (row) => `${row.outbox_id} ${row.destination}`)
+        : next ? nothing('None among those looked at; there are more.') : nothing('No such deliveries.'),
+      pager(['deliveries'], filter, after, next),
+    ]);
+  drawActions();
+}
+
+/**
+ * The way to older ones, and back to the newest.
+ * @param {string[]} path
+ * @param {URLSearchParams} query
+ * @param {string | number | null} after
+ * @param {string | number | null} next
+ */
+export function pager(path, query, after, next) {
+  const from = (/** @type {string | number | null} */ place) => {
+    const turned = new URLSearchParams(query);
+    if (place === null) turned.delete('after');
+    else turned.set('after', String(place));
+    return to(path, turned);
+  };
+  return h('nav', { class: 'pager', 'aria-label': 'Pages', 'data-key': 'pager' },
+    after !== null && h('a', { href: from(null) }, 'Newest'),
+    next !== null && next !== undefined && h('a', { href: from(next) }, 'Older'));
+}
+
+/** @type {{ name: string, cell: (row: any) => import('./dom.js').Children, number?: true }[]} */
+export const COLUMNS = [
+  { name: 'State', cell: (row) => [chip(row.state), ' ', row.reason && row.reason !== 'accepted' && h('small', null, because(row.reason))] },
+  { name: 'Row', cell: (row) => (row.destination ? h('a', { href: to(['deliveries', row.outbox_id, row.destination]) }, name(row)) : name(row)) },
+  { name: 'Destination', cell: (row) => (row.destination ? foreign(row.destination) : 'no route') },
+  { name: 'Attempts', number: true, cell: (row) => row.attempts },
+  { name: 'When', cell: at },
+  { name: 'Outbox row', number: true, cell: (row) => row.outbox_id },
+];
+
+/** @param {any} row */
+function name({ topic, row_key }) {
+  return [foreign(topic), ' / ', foreign(row_key)];
+}
+
+/** @param {any} row */
+function at({ state, due_at, settled_at, cancel_at }) {
+  if (state !== 'pending') return when(settled_at);
+  return cancel_at ? ['to be cancelled, asked ', when(cancel_at)] : ['due ', when(due_at)];
+}

@@ -1,0 +1,86 @@
+// One destination: where it goes, what limits it, what went wrong last, and what it would send next.
+
+import { get, Problem } from './api.js';
+import { h } from './dom.js';
+import { count } from './format.js';
+import { live } from './live.js';
+import { needs, standing } from './needs.js';
+import { block, facts, foreign, heading, nothing, problemBox, table, when } from './parts.js';
+import { patch } from './patch.js';
+import { below, to } from './route.js';
+import { steer } from './steer.js';
+import { OUTCOMES } from './words.js';
+
+/** @typedef {import('./dom.js').Children} Children */
+
+/** @param {import('./main.js').Visit} visit */
+export function destination({ main, path: [name], operator, signal }) {
+  const [region, next] = [h('div'), h('div')];
+  main.append(heading(foreign(name)), region, h('section', null,
+    h('h2', null, 'What it would send next'),
+    h('p', { class: 'quiet' }, 'Built as it would be sent, from reads alone. Nothing is sent.'),
+    h('button', { type: 'button', onclick: () => void preview(name, next, signal) }, 'Show the next requests'), next));
+  const view = live(region, signal,
+    () => get(below(['destinations', name]), signal),
+    (one) => {
+      const urgent = needs({ destinations: [one], relays: [{ alive: true }], unrouted_topics: [] });
+      return [
+        !urgent.classList.contains('good') && urgent,
+        operator && h('div', { class: 'actions', 'data-key': 'acts' }, steer(one, () => void view.look())),
+        about(one),
+        h('h2', null, 'Last errors'),
+        errors(one),
+      ];
+    });
+}
+
+/** @param {any} one */
+function about(one) {
+  /** @type {[string, Children][]} */
+  const pairs = [
+    ['Standing', standing(one)],
+    ['Kind', one.kind],
+    ['Address', foreign(one.url)],
+    ['Owed', [h('a', { href: to(['deliveries'], { state: 'pending', destination: one.name }) }, count(one.owed)), `, ${count(one.due)} due now`]],
+    ['In flight', count(one.in_flight)],
+    ['Oldest owed', when(one.oldest_owed_at)],
+    ['Delivered', count(one.settled.delivered)],
+    ...Object.entries(one.limits ?? {}).map(([name, value]) => /** @type {[string, Children]} */ ([name.replaceAll('_', ' '), limit(value)])),
+  ];
+  if (one.usage) pairs.push(['Daily calls', [`${count(one.usage.used)} of ${count(one.usage.allowed)}, said `, when(one.usage.heard_at)]]);
+  for (const { shard, owner } of one.shards) pairs.push([`Shard ${shard}`, owner ? ['relay ', h('code', null, owner.slice(0, 8))] : 'no relay dispatches it']);
+  return facts(pairs);
+}
+
+/** @param {unknown} value */
+function limit(value) {
+  return value === null || value === undefined ? 'none' : typeof value === 'object' ? foreign(JSON.stringify(value)) : foreign(value);
+}
+
+/** @param {any} one */
+function errors({ name, last_errors: found }) {
+  if (!found?.length) return nothing('No attempt has failed lately.');
+  return table('Last errors', [
+    { name: 'When', cell: (/** @type {any} */ one) => when(one.at) },
+    { name: 'Outbox row', number: true, cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
+    { name: 'What', cell: (one) => [OUTCOMES[one.outcome] ?? one.outcome, one.http_status && ` · HTTP ${one.http_status}`] },
+    { name: 'In words', cell: (one) => foreign(one.detail) },
+  ], found, (one) => `${one.outbox_id} ${one.at}`);
+}
+
+/**
+ * @param {string} name
+ * @param {HTMLElement} region
+ * @param {AbortSignal} signal
+ */
+async function preview(name, region, signal) {
+  const opened = /** @type {Set<string>} */ (new Set());
+  try {
+    const told = await get(below(['destinations', name, 'preview'], { limit: 5 }), signal);
+    const draw = () => patch(region, block('What it would send next', JSON.stringify(told, null, 2), opened, draw));
+    draw();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    patch(region, problemBox(error));
+  }
+}

@@ -1,0 +1,98 @@
+// Asking for a replay: what it would do is counted before anything is changed.
+
+import { freshKey, post, Problem } from './api.js';
+import { COLUMNS } from './deliveries.js';
+import { h } from './dom.js';
+import { selected, selectionOf } from './filter.js';
+import { count, counted, span } from './format.js';
+import { chip, foreign, heading, loading, nothing, problemBox, table } from './parts.js';
+import { patch } from './patch.js';
+import { to } from './route.js';
+
+/** @param {import('./main.js').Visit} visit */
+export function newReplay({ main, query, operator, signal }) {
+  if (!operator) {
+    main.append(heading('New replay'), nothing('Only an operator can ask for a replay; this token is a viewer’s.'));
+    return;
+  }
+  const selection = selectionOf(query);
+  const key = freshKey();
+  const [found, refused] = [h('div', { class: 'found', 'aria-live': 'polite' }), h('div', { role: 'alert' })];
+  const start = h('button', { type: 'submit', class: 'main', disabled: true }, 'Replay');
+  let runs = 0;
+  let requeued = 0;
+  const dryRun = async () => {
+    const mine = ++runs;
+    start.disabled = true;
+    patch(found, loading());
+    const [drawn, number] = await post('/replays', { ...selection, ...optionsOf(form), dry_run: true })
+      .then((told) => [counts(told), told.requeued], (error) => [problemBox(asProblem(error)), 0]);
+    if (mine !== runs || signal.aborted) return;
+    requeued = number;
+    patch(found, drawn);
+    start.disabled = requeued === 0;
+    start.textContent = requeued > 0 ? `Replay ${counted(requeued, 'delivery', 'deliveries')}` : 'Nothing to replay';
+  };
+  const submit = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    start.disabled = true;
+    patch(refused, null);
+    try {
+      const reason = String(new FormData(form).get('reason'));
+      const made = await post('/replays', { ...selection, ...optionsOf(form), reason }, key);
+      location.replace(to(['replays', made.id], { of: requeued }));
+    } catch (error) {
+      patch(refused, problemBox(asProblem(error)));
+      start.disabled = false;
+    }
+  };
+  const changed = (/** @type {Event} */ event) => {
+    if (/** @type {HTMLInputElement} */ (event.target).name !== 'reason') void dryRun();
+  };
+  const form = h('form', { class: 'replay', onsubmit: submit, onchange: changed }, options(), refused, h('div', { class: 'actions' }, start));
+  main.append(heading('New replay'), h('p', null, 'Makes due again: ', foreign(selected(selection)), '.'),
+    h('section', { 'aria-label': 'Dry run' }, h('h2', null, 'What it would do'), found), form);
+  void dryRun();
+}
+
+function options() {
+  const choice = (/** @type {string} */ value, /** @type {boolean} */ checked, /** @type {string} */ title, /** @type {string} */ words) =>
+    h('label', { class: 'choice' }, h('input', { type: 'radio', name: 'key', value, checked }), h('span', null, h('strong', null, title), ' ', words));
+  return [
+    h('fieldset', null, h('legend', null, 'Idempotency key'),
+      choice('same', true, 'The same.', 'A receiver that has done it already does nothing; a CRM sets the same fields once more.'),
+      choice('new', false, 'A new one.', 'A receiver that has done it already does it again: only if that is what you want.')),
+    h('label', { class: 'choice' }, h('input', { type: 'checkbox', name: 'force' }),
+      h('span', null, h('strong', null, 'Send overtaken versions too.'), ' An older version then overwrites a newer one at the receiver.')),
+    h('label', { class: 'field' }, h('span', null, 'At most so many a second ', h('small', null, '(empty: as fast as the limits of the destination allow)')),
+      h('input', { name: 'rate', type: 'number', min: 1, step: 1, inputmode: 'numeric' })),
+    h('label', { class: 'field' }, h('span', null, 'Reason, for the audit'), h('input', { name: 'reason', required: true, maxlength: 1000, autocomplete: 'off' })),
+  ];
+}
+
+/** @param {HTMLFormElement} form */
+function optionsOf(form) {
+  const given = new FormData(form);
+  const rate = Number(given.get('rate'));
+  return { key: given.get('key'), force: given.has('force'), ...(rate > 0 && { rate }) };
+}
+
+/** @param {any} told */
+function counts(told) {
+  const states = Object.entries(told.by_state ?? {});
+  return [
+    h('p', { class: 'counts' }, h('strong', null, counted(told.requeued, 'delivery', 'deliveries')), ' would be due again, of ', count(told.matched), ' that match.',
+      told.seconds > 1 && ` That takes about ${span(told.seconds)}.`),
+    told.left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(told.left_alone)}.`),
+    told.in_flight > 0 && h('p', null, `On the wire now, and left alone: ${count(told.in_flight)}.`),
+    told.skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(told.skipped)}.`),
+    states.length > 0 && h('p', null, states.map(([state, number]) => [chip(state, `${count(Number(number))} ${state}`), ' '])),
+    told.sample?.length > 0 && h('details', null, h('summary', null, `The first ${told.sample.length}`), table('Sample', told.sample[0].state ? COLUMNS : COLUMNS.slice(1, 3), told.sample, (row) => `${row.outbox_id} ${row.destination}`)),
+  ];
+}
+
+/** @param {unknown} error */
+function asProblem(error) {
+  if (error instanceof Problem) return error;
+  throw error;
+}

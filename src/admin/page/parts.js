@@ -1,0 +1,126 @@
+// What every view is made of: states, times, foreign text, and the words for nothing, waiting and failure.
+
+import { now } from './api.js';
+import { h } from './dom.js';
+import { exact, relative, size, span, visible } from './format.js';
+import { icon } from './icon.js';
+
+/** @typedef {import('./dom.js').Children} Children */
+
+/** Characters of a large text that are shown until somebody wants all. */
+const SHOWN = 65_536;
+
+/**
+ * A state, told by shape and word.
+ * @param {string} state
+ * @param {string} [word]
+ */
+export function chip(state, word = state) {
+  return h('span', { class: `chip ${state}` }, icon(/** @type {any} */ (state)), word);
+}
+
+/**
+ * A time: how long ago, and exactly when for whoever points at it.
+ * @param {string | null} at
+ */
+export function when(at) {
+  return at === null ? '–' : h('time', { datetime: at, title: exact(at) }, relative(at, now()));
+}
+
+/**
+ * For how long something has been so.
+ * @param {string} since
+ */
+export function lasting(since) {
+  const seconds = Math.max(0, (now() - Date.parse(since)) / 1000);
+  return h('time', { datetime: since, title: `since ${exact(since)}` }, span(seconds));
+}
+
+/**
+ * Text that a pipeline, a receiver or a person wrote.
+ * @param {unknown} text
+ */
+export function foreign(text) {
+  return h('bdi', { class: 'foreign' }, visible(String(text ?? '')));
+}
+
+/**
+ * A long foreign text, cut where it is very long.
+ * @param {string} label
+ * @param {string} text
+ * @param {Set<string>} opened The labels of those that are shown whole.
+ * @param {() => void} redraw
+ */
+export function block(label, text, opened, redraw) {
+  const cut = text.length > SHOWN && !opened.has(label);
+  return h('div', { class: 'block' },
+    h('pre', { tabindex: 0, role: 'region', 'aria-label': label, dir: 'ltr' }, visible(cut ? text.slice(0, SHOWN) : text)),
+    cut && h('p', { class: 'quiet' }, `The first ${size(SHOWN)} of ${size(text.length)} are shown. `,
+      h('button', { type: 'button', class: 'plain', onclick: () => (opened.add(label), redraw()) }, 'Show all')));
+}
+
+/** Waiting. */
+export function loading() {
+  return h('p', { class: 'quiet', 'data-key': 'loading' }, 'Looking…');
+}
+
+/**
+ * Nothing to show, and why.
+ * @param {Children[]} words
+ */
+export function nothing(...words) {
+  return h('p', { class: 'nothing' }, words);
+}
+
+/** @param {import('./api.js').Problem} problem */
+export function problemBox(problem) {
+  return h('div', { class: 'notice bad' }, icon('uncertain'), h('p', null, h('strong', null, problem.title), '. ', foreign(problem.detail)));
+}
+
+/**
+ * Names and what stands behind them.
+ * @param {[string, Children][]} pairs
+ */
+export function facts(pairs) {
+  return h('dl', { class: 'facts' }, pairs.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
+}
+
+/**
+ * The head of a view. It takes the focus when the view is come to, so that a screen reader begins there.
+ * @param {Children} title
+ * @param {Children[]} beside
+ */
+export function heading(title, ...beside) {
+  return h('div', { class: 'head', 'data-key': 'head' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'actions' }, beside));
+}
+
+/**
+ * A table that becomes a list of cards where there is no room; its roles are said, since cards would lose them.
+ * @template T
+ * @param {string} label
+ * @param {{ name: string, cell: (row: T) => Children, number?: true }[]} columns
+ * @param {T[]} rows
+ * @param {(row: T) => string | number} keyOf
+ */
+export function table(label, columns, rows, keyOf) {
+  const kind = (/** @type {{ number?: true }} */ column) => (column.number ? 'number' : null);
+  return h('table', { role: 'table', 'aria-label': label },
+    h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' },
+      columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: kind(column) }, column.name)))),
+    h('tbody', { role: 'rowgroup' }, rows.map((row) => h('tr', { role: 'row', 'data-key': keyOf(row) },
+      columns.map((column) => h('td', { role: 'cell', class: kind(column), 'data-name': column.name }, h('div', null, column.cell(row))))))));
+}
+
+/** @type {number | undefined} */
+let forgetting;
+
+/**
+ * Says what was done, also to whoever does not see it.
+ * @param {string} sentence
+ */
+export function say(sentence) {
+  const said = document.getElementById('said');
+  if (said) said.textContent = sentence;
+  clearTimeout(forgetting);
+  if (sentence) forgetting = setTimeout(() => say(''), 15_000);
+}

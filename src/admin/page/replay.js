@@ -1,0 +1,98 @@
+// One replay: how far it is, and pausing, resuming and ending it.
+
+import { get, post } from './api.js';
+import { ask } from './ask.js';
+import { COLUMNS } from './deliveries.js';
+import { h } from './dom.js';
+import { queryOf, selected } from './filter.js';
+import { count, counted } from './format.js';
+import { live } from './live.js';
+import { facts, foreign, heading, table, when } from './parts.js';
+import { replayChip } from './replays.js';
+import { below, to } from './route.js';
+
+/** Deliveries that are shown one by one. */
+const FEW = 10;
+
+/** @param {import('./main.js').Visit} visit */
+export function replay({ main, path: [id], query, operator, signal }) {
+  const region = h('div');
+  main.append(heading(`Replay ${id}`), region);
+  const expected = Number(query.get('of')) || null;
+  const view = live(region, signal,
+    async () => {
+      const one = await get(below(['replays', id]), signal);
+      return { one, few: await deliveriesOf(one, signal) };
+    },
+    ({ one, few }) => [
+      progress(one, expected),
+      operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(one, () => void view.look())),
+      facts([
+        ['What', foreign(selected(one))],
+        ['Why', foreign(one.reason)],
+        ['Asked for', [when(one.created_at), ' by ', foreign(one.requested_by)]],
+        ['Ended', when(one.finished_at)],
+        ['Key', one.key === 'new' ? 'a new one: receivers carry it out once more' : 'the same: receivers that honour it do nothing twice'],
+        ['Rate', one.rate ? `${count(one.rate)} a second` : 'as fast as the limits allow'],
+      ]),
+      one.filter && h('p', null, h('a', { href: to(['deliveries'], whatever(one)) }, 'Where these deliveries are now')),
+      few && table('Its deliveries', COLUMNS, few, (row) => `${row.outbox_id} ${row.destination}`),
+    ]);
+}
+
+/**
+ * @param {any} one
+ * @param {number | null} expected How many the dry run counted.
+ */
+function progress({ state, requeued, left_alone, in_flight, skipped }, expected) {
+  const most = Math.max(expected ?? 0, requeued);
+  return h('section', { class: 'standing', 'data-key': 'progress', 'aria-label': 'Progress' },
+    h('p', null, replayChip(state), ' ', counted(requeued, 'delivery is', 'deliveries are'), ' due again', expected !== null && state !== 'done' && ` of about ${count(expected)}`,
+'.'),
+    left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(left_alone)}.`),
+    in_flight > 0 && h('p', null, `On the wire then, and left alone: ${count(in_flight)}.`),
+    skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(skipped)}.`),
+    (state === 'running' || state === 'paused') && expected !== null && h('progress', { max: most, value: requeued, 'aria-label': 'Deliveries made due again' }));
+}
+
+/**
+ * @param {any} one
+ * @param {() => void} then
+ */
+function acts({ id, state }, then) {
+  const act = (/** @type {string} */ verb, /** @type {string} */ title, /** @type {string} */ words) =>
+    h('button', { type: 'button', 'data-key': verb, onclick: () => ask({
+      title: `${title} replay ${id}`,
+      words: h('p', null, words),
+      confirm: title,
+      act: async (given) => `Replay ${id} is ${(await post(below(['replays', id, verb]), given)).state}.`,
+      then,
+    }) }, `${title}…`);
+  return [
+    state === 'running' && act('pause', 'Pause', 'It makes nothing more due until somebody resumes it. What is due already goes on.'),
+    state === 'paused' && act('resume', 'Resume', 'It goes on where it stood.'),
+    (state === 'running' || state === 'paused') && act('cancel', 'End', 'It ends for good. What it has made due stays so.'),
+  ];
+}
+
+/**
+ * The deliveries of a replay that names few.
+ * @param {any} one
+ * @param {AbortSignal} signal
+ */
+async function deliveriesOf({ ids }, signal) {
+  if (!ids || ids.length > FEW) return null;
+  const pages = await Promise.all(ids.map((/** @type {any} */ { outbox_id: id, destination }) =>
+    get(below(['deliveries'], { destination, first_outbox_id: id, last_outbox_id: id }), signal)));
+  return pages.flatMap((page) => page.deliveries);
+}
+
+/**
+ * What the replay was about, whatever has become of it: states and answers change by it.
+ * @param {any} one
+ */
+function whatever({ filter, last_outbox_id }) {
+  const query = queryOf({ last_outbox_id, ...filter });
+  for (const name of ['state', 'reason', 'http_status']) query.delete(name);
+  return query;
+}

@@ -1,0 +1,37 @@
+// The words of the API, in sentences that somebody who is woken up understands.
+
+/** What a reason means. */
+export const REASONS = /** @type {Record<string, string>} */ ({
+  accepted: 'the receiver took it',
+  confirmed: 'a person has seen that it arrived',
+  refused: 'the receiver refused it for good',
+  stored_failure: 'the receiver keeps giving back a failure that it stored under this key',
+  attempts_exhausted: 'it was tried as often as is allowed',
+  age_exhausted: 'it was owed for as long as is allowed',
+  not_canonical: 'its payload has no canonical form, so it has no key',
+  not_renderable: 'the configuration can make no request of this row',
+  outcome_unknown: 'an attempt may have arrived, and the policy is to hold',
+  window_passed: 'an attempt may have arrived, and the receiver may have forgotten the key',
+  newer_version: 'a newer version of the row took its place',
+  operator: 'an operator ended it',
+});
+
+/** What an attempt met. */
+export const OUTCOMES = /** @type {Record<string, string>} */ ({
+  accepted: 'The receiver took it',
+  throttled: 'The receiver asked to wait',
+  refused: 'The receiver refused it',
+  unreachable: 'No connection: nothing was sent',
+  unknown: 'No certain answer: it may have arrived',
+});
+
+/** The states of a delivery. */
+export const STATES = ['pending', 'delivered', 'dead', 'uncertain', 'superseded', 'cancelled'];
+
+/**
+ * The reason in a sentence, or the word itself where this page does not know it.
+ * @param {string | null} reason
+ */
+export function because(reason) {
+  return reason === null ? '' : (REASONS[reason] ?? reason.replaceAll('_', ' '));
+}

@@ -1,0 +1,75 @@
+//! Times, spans and numbers as people say them: in sentences, tables and answers of the API.
+//!
+//! Words alone; what is said with them is decided elsewhere. `now` is an argument, by the clock that the time came from.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use super::time::Timestamp;
+
+/// `2026-11-29 18:05:37 (2m ago)`.
+pub fn at(time: Timestamp, now: Timestamp) -> String {
+    format!("{} ({})", utc(time), relative(time, now))
+}
+
+/// `2026-11-29 18:05:37`, in UTC.
+pub fn utc(time: Timestamp) -> String {
+    let text = time.to_string();
+    let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);
+    seconds.replacen('T', " ", 1)
+}
+
+/// `2m ago` or `in 2m`.
+pub fn relative(time: Timestamp, now: Timestamp) -> String {
+    if time > now {
+        format!("in {}", span(time.since(now)))
+    } else {
+        format!("{} ago", span(now.since(time)))
+    }
+}
+
+/// The two largest units that matter are one too many: `95s` reads as `1m`.
+pub fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0 => format!("{}ms", duration.as_millis()),
+        1..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// `1 row` or `2 rows`; with a verb, `1 row is` or `2 rows are`.
+pub fn counted(count: impl Display, one: &str, many: &str) -> String {
+    let count = count.to_string();
+    let word = if count == "1" { one } else { many };
+    format!("{count} {word}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_796_000_000_123_456);
+
+    fn ago(seconds: i64) -> Timestamp {
+        Timestamp::from_micros(NOW.as_micros() - seconds * 1_000_000)
+    }
+
+    #[test]
+    fn a_time_is_shown_in_utc_and_by_how_long_ago_it_was() {
+        assert_eq!(at(ago(95), NOW), "2026-11-30 00:51:45 (1m ago)");
+        assert_eq!(relative(NOW, NOW), "0ms ago");
+        assert_eq!(relative(ago(7_200), NOW), "2h ago");
+        assert_eq!(relative(ago(5 * 86_400), NOW), "5d ago");
+        assert_eq!(relative(NOW, ago(30)), "in 30s");
+    }
+
+    #[test]
+    fn only_one_is_one() {
+        let rows = [0_u64, 1, 2].map(|count| counted(count, "row is", "rows are"));
+        assert_eq!(rows, ["0 rows are", "1 row is", "2 rows are"]);
+        assert_eq!(counted(1_usize, "topic", "topics"), "1 topic");
+    }
+}

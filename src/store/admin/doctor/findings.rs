@@ -1,0 +1,67 @@
+//! From facts to findings. Pure: whoever reads the facts decides nothing, and whoever decides reads nothing.
+
+use super::facts::Facts;
+use super::{Examined, Finding, Next, ended, pending};
+use crate::core::delivery::State;
+use crate::core::outcome;
+use crate::core::spoken::{at, counted};
+
+/// What is known of a delivery, what matters most first; at least one finding.
+pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
+    match facts.delivery.state {
+        State::Pending => pending::findings(facts),
+        _ => ended::findings(facts),
+    }
+}
+
+/// What comes next for it.
+pub(super) fn next(facts: &Facts) -> Next {
+    let first = findings(facts).into_iter().next();
+    let ahead = facts.delivery.due_at.filter(|due| *due > facts.now);
+    Next {
+        sentence: first.map_or_else(String::new, |finding| finding.sentence),
+        due_at: ahead.filter(|_| facts.in_flight.is_none()),
+    }
+}
+
+/// What is known of a delivery that there is not, though the row's topic is routed there.
+pub(super) fn never_owed(destination: String) -> Examined {
+    let finding = Finding::with(
+        format!(
+            "its topic is routed to {destination}, but the row was never owed there: it came before the route"
+        ),
+        "`aftercommit apply --backfill` or a replay of what is missing makes such rows due",
+    );
+    Examined {
+        destination,
+        state: None,
+        findings: vec![finding],
+    }
+}
+
+/// What the last attempt met: `attempt 3 was refused with HTTP 500 at … (2m ago): the server failed`; none without one.
+pub(super) fn last_attempt(facts: &Facts) -> Option<String> {
+    let last = facts.last_attempt.as_ref()?;
+    let status = last
+        .http_status
+        .map_or_else(String::new, |status| format!(" with HTTP {status}"));
+    let detail = last
+        .detail
+        .as_ref()
+        .map_or_else(String::new, |detail| format!(": {detail}"));
+    Some(format!(
+        "attempt {} {}{status} at {}{detail}",
+        last.number,
+        outcome::spoken(&last.outcome),
+        at(last.started_at, facts.now)
+    ))
+}
+
+/// `3 attempts are on record` and the like.
+pub(super) fn attempts(facts: &Facts) -> String {
+    counted(
+        facts.delivery.attempts,
+        "attempt is on record",
+        "attempts are on record",
+    )
+}

@@ -1,0 +1,15 @@
+//! The page in a real browser, before a real daemon: what people do there, and what it does to them.
+//!
+//! ```text
+//!  story ─▶ desk: database, receiver, daemon
+//!        └▶ browser ─▶ wire ─▶ chromedriver ─▶ a headless Chromium ─▶ the daemon's page
+//! ```
+
+mod browser;
+mod desk;
+mod hostile;
+mod reach;
+mod served;
+mod stories;
+mod views;
+mod wire;

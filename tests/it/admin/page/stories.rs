@@ -1,0 +1,131 @@
+//! What people do at the page, from logging in to seeing that it is done.
+
+use aftercommit::mock::receiver::{Fault, Receiver, ReceiverOptions, Rule};
+use serde_json::json;
+
+use super::desk::{Desk, TOKEN};
+use crate::store::world::{Backend, on_both};
+
+/// A receiver that refuses the first request for good.
+async fn refusing_once() -> Receiver {
+    let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
+    receiver
+        .script([Rule::once(Fault::Fail { status: 422 })])
+        .unwrap();
+    receiver
+}
+
+on_both! {
+    async fn a_person_logs_in_finds_a_dead_row_replays_it_and_sees_it_delivered(backend: Backend) {
+        let desk = Desk::before(backend, refusing_once().await).await;
+        let browser = &desk.browser;
+        desk.commit("order-7", r#"{"order": 7}"#).await;
+        desk.log_in(TOKEN).await;
+        browser.press("1 delivery is dead").await;
+        browser.view("Trouble").await;
+        browser.shows("the receiver refused it for good").await;
+        browser.press("orders / order-7").await;
+        browser.view("Outbox row 1 to hook").await;
+        browser.shows("The receiver refused it · HTTP 422").await;
+        browser.shows(r#"{"order": 7}"#).await;
+
+        browser.press("Replay…").await;
+        browser.view("New replay").await;
+        browser.shows("1 delivery would be due again, of 1 that match.").await;
+        browser.fill("Reason, for the audit", "they know the field now").await;
+        browser.press("Replay 1 delivery").await;
+        browser.view("Replay 1").await;
+        browser.shows("done 1 delivery is due again.").await;
+        browser.shows("delivered").await;
+        browser.press("orders / order-7").await;
+        browser.shows("The receiver took it · HTTP 200").await;
+        assert_eq!((desk.receiver.counts().requests, desk.receiver.effects().len()), (2, 1));
+
+        browser.press("Audit").await;
+        browser.view("Audit").await;
+        browser.shows("they know the field now").await;
+        browser.press("replay 1").await;
+        browser.view("Replay 1").await;
+        desk.finish(&[]).await;
+    }
+
+    async fn a_token_that_is_not_accepted_is_asked_for_again_and_a_good_one_is_forgotten_at_log_out(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        browser.open(&desk.url).await;
+        browser.fill("Token", "a-wrong-one").await;
+        browser.press("Log in").await;
+        browser.shows("This token is not accepted").await;
+        desk.log_in(TOKEN).await;
+        browser.press("Log out").await;
+        browser.control("Token").await;
+        let kept = browser.script("return [sessionStorage.length, localStorage.length, document.cookie]", json!([])).await;
+        assert_eq!(kept, json!([0, 0, ""]));
+        desk.finish(&["401"]).await;
+    }
+
+    async fn a_destination_is_paused_and_resumed_and_each_is_on_the_audit_with_its_reason(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        desk.log_in(TOKEN).await;
+        browser.press("Destinations").await;
+        browser.press("Pause hook").await;
+        browser.press("Pause").await;
+        let open = browser.script("return document.querySelector('dialog').open", json!([])).await;
+        assert_eq!(open, true, "nothing is done without a reason");
+        browser.fill("Reason, for the audit", "they are migrating").await;
+        browser.press("Pause").await;
+        browser.shows("hook is paused.").await;
+        browser.press("Resume hook").await;
+        browser.fill("Reason, for the audit", "they are done").await;
+        browser.press("Resume").await;
+        browser.shows("hook goes on.").await;
+        browser.press("Audit").await;
+        browser.shows("they are migrating").await;
+        browser.shows("they are done").await;
+        desk.finish(&[]).await;
+    }
+
+    async fn a_filter_lives_in_the_address_and_pages_go_on_where_the_last_one_ended(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        let rows: Vec<String> = (1..=60).map(|number| format!("('orders', 'order-{number}', 'event', '{{}}')")).collect();
+        desk.world.execute(&format!(
+            "insert into aftercommit.outbox (topic, row_key, op, payload) values {}", rows.join(", ")
+        )).await;
+        desk.log_in(TOKEN).await;
+        browser.press("Deliveries").await;
+        browser.shows("orders / order-60").await;
+        browser.press("Older").await;
+        browser.shows("orders / order-1\t").await;
+        browser.press("Newest").await;
+        browser.fill("Row key", "order-7").await;
+        browser.press("Apply").await;
+        browser.lacks("orders / order-60").await;
+        browser.press("delivered").await;
+        let address = browser.script("return location.hash", json!([])).await;
+        assert_eq!(address, "#/deliveries?state=delivered&row_key=order-7");
+        browser.shows("orders / order-7").await;
+        browser.script("location.reload()", json!([])).await;
+        browser.view("Deliveries").await;
+        browser.shows("orders / order-7").await;
+        browser.lacks("orders / order-60").await;
+        browser.script("history.back()", json!([])).await;
+        browser.script("history.back()", json!([])).await;
+        browser.shows("orders / order-60").await;
+        desk.finish(&[]).await;
+    }
+
+    async fn what_is_shown_stays_and_its_age_is_told_while_the_server_is_away(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        desk.commit("order-7", "{}").await;
+        desk.log_in(TOKEN).await;
+        desk.browser.press("Deliveries").await;
+        desk.browser.shows("orders / order-7").await;
+        desk.daemon.signal("TERM").await;
+        desk.browser.shows("The server does not answer").await;
+        desk.browser.shows("What you see is from").await;
+        desk.browser.shows("orders / order-7").await;
+        desk.finish(&["ERR_"]).await;
+    }
+}
