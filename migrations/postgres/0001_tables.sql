@@ -107,7 +107,7 @@ create table aftercommit.settled (
     rendering bigint,
     primary key (outbox_id, destination),
     check (
-        (state = 'delivered' and reason = 'accepted')
+        (state = 'delivered' and reason in ('accepted', 'confirmed'))
         or (state = 'dead' and reason in ('refused', 'stored_failure', 'attempts_exhausted', 'age_exhausted',
             'not_canonical', 'not_renderable'))
         or (state = 'uncertain' and reason in ('outcome_unknown', 'window_passed'))
@@ -115,8 +115,9 @@ create table aftercommit.settled (
         or (state = 'cancelled' and reason = 'operator')
     )
 );
--- Few rows, often asked for: what is in trouble, and which row keys an uncertain delivery holds.
-create index settled_trouble on aftercommit.settled (destination, state, outbox_id)
+-- Few rows, often asked for: what is in trouble and why, and which row keys an uncertain delivery holds. What is counted by
+-- destination, state and reason, and the oldest of each, comes from the index alone; what ends well never enters it.
+create index settled_trouble on aftercommit.settled (destination, state, reason, outbox_id)
     where state in ('dead', 'uncertain');
 
 -- What people query. `select state, count(*) from aftercommit.delivery group by 1`
@@ -239,10 +240,12 @@ create table aftercommit.tally (
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table aftercommit.replay (
     id bigint generated always as identity primary key,
-    state text not null default 'running' check (state in ('running', 'done', 'cancelled')),
+    state text not null default 'running' check (state in ('running', 'paused', 'done', 'cancelled')),
     filter text not null,
     key_mode text not null check (key_mode in ('same', 'new')),
     force boolean not null default false,
+    -- Deliveries a second that it makes due at most; null: as fast as it goes.
+    rate bigint check (rate > 0),
     reason text not null,
     requested_by text not null,
     -- The Idempotency-Key of the request, and the digest of what it asked for.
@@ -255,10 +258,15 @@ create table aftercommit.replay (
     last_outbox_id bigint not null,
     requeued bigint not null default 0,
     left_alone bigint not null default 0,
+    in_flight bigint not null default 0,
     skipped bigint not null default 0,
+    -- Its rate lets it go on from then.
+    next_step_at timestamptz not null default now(),
     created_at timestamptz not null default now(),
     finished_at timestamptz
 );
+-- Of many that have ended, those that go on.
+create index replay_running on aftercommit.replay (id) where state = 'running';
 
 -- Who changed what, from where, why, and when. Written in the transaction of the change.
 create table aftercommit.audit (

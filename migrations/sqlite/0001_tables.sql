@@ -95,7 +95,7 @@ create table settled (
     rendering integer,
     primary key (outbox_id, destination),
     check (
-        (state = 'delivered' and reason = 'accepted')
+        (state = 'delivered' and reason in ('accepted', 'confirmed'))
         or (state = 'dead' and reason in ('refused', 'stored_failure', 'attempts_exhausted', 'age_exhausted',
             'not_canonical', 'not_renderable'))
         or (state = 'uncertain' and reason in ('outcome_unknown', 'window_passed'))
@@ -103,8 +103,9 @@ create table settled (
         or (state = 'cancelled' and reason = 'operator')
     )
 ) without rowid;
--- Few rows, often asked for: what is in trouble, and which row keys an uncertain delivery holds.
-create index settled_trouble on settled (destination, state, outbox_id)
+-- Few rows, often asked for: what is in trouble and why, and which row keys an uncertain delivery holds. What is counted by
+-- destination, state and reason, and the oldest of each, comes from the index alone; what ends well never enters it.
+create index settled_trouble on settled (destination, state, reason, outbox_id)
     where state in ('dead', 'uncertain');
 
 -- What people query. `select state, count(*) from delivery group by 1`
@@ -227,10 +228,12 @@ create table tally (
 -- A durable, audited job that makes deliveries due again. `filter` is the request as it was made.
 create table replay (
     id integer primary key autoincrement,
-    state text not null default 'running' check (state in ('running', 'done', 'cancelled')),
+    state text not null default 'running' check (state in ('running', 'paused', 'done', 'cancelled')),
     filter text not null,
     key_mode text not null check (key_mode in ('same', 'new')),
     force integer not null default 0,
+    -- Deliveries a second that it makes due at most; null: as fast as it goes.
+    rate integer check (rate > 0),
     reason text not null,
     requested_by text not null,
     -- The Idempotency-Key of the request, and the digest of what it asked for.
@@ -243,10 +246,15 @@ create table replay (
     last_outbox_id integer not null,
     requeued integer not null default 0,
     left_alone integer not null default 0,
+    in_flight integer not null default 0,
     skipped integer not null default 0,
+    -- Its rate lets it go on from then.
+    next_step_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
     created_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
     finished_at integer
 );
+-- Of many that have ended, those that go on.
+create index replay_running on replay (id) where state = 'running';
 
 -- Who changed what, from where, why, and when. Written in the transaction of the change.
 create table audit (

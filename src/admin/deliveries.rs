@@ -1,16 +1,15 @@
-//! Deliveries: lists of them, one of them, and cancelling it.
+//! Deliveries: lists of them, and one of them.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use axum::{Extension, Json};
 
-use super::access::Caller;
 use super::query::{FILTER, Query, filter, page_size};
-use super::reply::{Because, Body, PathParts, Reply};
+use super::reply::{PathParts, Reply};
 use super::state::AdminState;
 use crate::core::delivery;
 use crate::core::time::Timestamp;
-use crate::store::admin::{AdminError, Cancelled, Cursor, DeliveryDetail, DeliveryId, Next, Page, Selection};
+use crate::store::admin::{Cursor, DeliveryDetail, DeliveryId, Next, Page, Selection};
 
 /// Lists deliveries
 ///
@@ -24,6 +23,7 @@ use crate::store::admin::{AdminError, Cancelled, Cursor, DeliveryDetail, Deliver
         ("topic" = Option<String>, Query, description = "Its row's topic"),
         ("row_key" = Option<String>, Query, description = "Its row's key"),
         ("reason" = Option<delivery::Reason>, Query, description = "Why it ended"),
+        ("http_status" = Option<u16>, Query, description = "What its last attempt was answered with"),
         ("since" = Option<Timestamp>, Query, description = "Its row was written at this time or later"),
         ("until" = Option<Timestamp>, Query, description = "Its row was written before this time"),
         ("first_outbox_id" = Option<i64>, Query, description = "Its row has this outbox id or a higher one"),
@@ -88,36 +88,4 @@ pub(super) async fn show(
     let settings = state.settings();
     let next = state.store.next(&id, settings.receivers.expected()).await?;
     Ok(Json(Shown { detail, next }))
-}
-
-/// Cancels one delivery
-///
-/// One that is owed, or waits as uncertain. What a relay holds ends at its next look, unless it succeeds before.
-#[utoipa::path(
-    post, path = "/deliveries/{outbox_id}/{destination}/cancel", operation_id = "cancel_delivery", tag = "deliveries",
-    params(DeliveryId), request_body(content = Because, example = json!({"reason": "a test row"})),
-    responses((status = 200, description = "What became of it", body = Cancelled,
-        example = json!({"cancelled": 1, "requested": 0, "left_alone": 0})))
-)]
-pub(super) async fn cancel(
-    State(state): State<AdminState>,
-    Extension(caller): Extension<Caller>,
-    PathParts((outbox_id, destination)): PathParts<(i64, String)>,
-    Body(because): Body<Because>,
-) -> Reply<Cancelled> {
-    let (id, act) = (
-        DeliveryId {
-            outbox_id,
-            destination,
-        },
-        caller.act(&because.reason)?,
-    );
-    let done = state
-        .store
-        .cancel(&Selection::Ids(vec![id.clone()]), &act)
-        .await?;
-    if done == Cancelled::default() {
-        return Err(AdminError::UnknownDelivery(id).into());
-    }
-    Ok(Json(done))
 }

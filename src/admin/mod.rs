@@ -31,6 +31,7 @@ mod replays;
 mod reply;
 mod routes;
 mod server;
+mod settle;
 mod spool;
 mod state;
 mod trouble;

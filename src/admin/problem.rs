@@ -225,11 +225,17 @@ impl From<AdminError> for Problem {
                 "There is no such replay",
                 detail,
             ),
+            AdminError::NotBlocked(_) => {
+                let title = "Nothing stands before it";
+                Self::new(StatusCode::CONFLICT, "not-blocked", title, detail)
+            }
             AdminError::UnknownToken(_) => {
                 let title = "There is no such token";
                 Self::new(StatusCode::NOT_FOUND, "unknown-token", title, detail)
             }
             AdminError::NoReason
+            | AdminError::NoEvidence
+            | AdminError::NoRoute { .. }
             | AdminError::TokenExists(_)
             | AdminError::TokenName(_)
             | AdminError::SelectsAll

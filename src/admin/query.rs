@@ -1,4 +1,5 @@
-//! Query parameters, read strictly: one that nobody knows is an error, since a misspelt filter would select too much.
+//! Query parameters, read strictly: one that nobody knows is an error, since a misspelt filter would select too much. And
+//! what a body selects.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -7,15 +8,16 @@ use axum::http::Uri;
 use url::form_urlencoded;
 
 use super::problem::Problem;
-use crate::store::admin::{DeliveryFilter, PageSize};
+use crate::store::admin::{DeliveryFilter, DeliveryId, PageSize, Selection};
 
 /// What [`filter`] understands.
-pub(super) const FILTER: [&str; 9] = [
+pub(super) const FILTER: [&str; 10] = [
     "state",
     "destination",
     "topic",
     "row_key",
     "reason",
+    "http_status",
     "since",
     "until",
     "first_outbox_id",
@@ -79,9 +81,26 @@ pub(super) fn filter(query: &Query) -> Result<DeliveryFilter, Problem> {
         topic: query.one("topic")?,
         row_key: query.one("row_key")?,
         reason: query.one("reason")?,
+        http_status: query.one("http_status")?,
         since: query.one("since")?,
         until: query.one("until")?,
         first_outbox_id: query.one("first_outbox_id")?,
         last_outbox_id: query.one("last_outbox_id")?,
     })
+}
+
+/// What a body selects by one of three fields.
+pub(super) fn selection(
+    ids: Option<Vec<DeliveryId>>,
+    filter: Option<DeliveryFilter>,
+    all: bool,
+) -> Result<Selection, Problem> {
+    match (ids, filter, all) {
+        (Some(ids), None, false) => Ok(Selection::Ids(ids)),
+        (None, Some(filter), false) => Ok(Selection::Filter(filter)),
+        (None, None, true) => Ok(Selection::All),
+        _ => Err(Problem::unprocessable(
+            "give one of `ids`, `filter` and `\"all\": true`",
+        )),
+    }
 }

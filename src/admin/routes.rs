@@ -14,7 +14,8 @@ use super::problem::Problem;
 use super::server::Limits;
 use super::state::AdminState;
 use super::{
-    access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page, replays, trouble,
+    access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page, replays, settle,
+    trouble,
 };
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
@@ -47,12 +48,20 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(history::show))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::show))
-        .routes(routes!(deliveries::cancel))
         .routes(routes!(doctor::request))
         .routes(routes!(doctor::show))
         .routes(routes!(trouble::show))
-        .routes(routes!(replays::create))
+        .routes(routes!(settle::cancel))
+        .routes(routes!(settle::retry_now))
+        .routes(routes!(settle::mark_delivered))
+        .routes(routes!(settle::skip_head))
+        .routes(routes!(settle::cancel_many))
+        .routes(routes!(settle::retry_many_now))
+        .routes(routes!(settle::mark_many_delivered))
+        .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::show))
+        .routes(routes!(replays::pause))
+        .routes(routes!(replays::resume))
         .routes(routes!(replays::cancel))
         .routes(routes!(outbox::enqueue))
         .routes(routes!(destinations::list))

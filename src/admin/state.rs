@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::relay::receivers::Receivers;
-use crate::store::admin::{AdminError, AdminStore, Selection};
+use crate::store::admin::{AdminError, AdminStore, ReplaySelection, Selection};
 
 use super::gauges::GaugeReader;
 use super::outbox::Intake;
@@ -69,6 +69,17 @@ impl AdminState {
         let settings = self.settings();
         self.store
             .require_destinations(selection, &settings.destinations)
+            .await
+    }
+
+    /// The same for what a replay is about.
+    pub(super) async fn require_replay_destinations(
+        &self,
+        selection: &ReplaySelection,
+    ) -> Result<(), AdminError> {
+        let settings = self.settings();
+        self.store
+            .require_replay_destinations(selection, &settings.destinations)
             .await
     }
 }

@@ -19,6 +19,21 @@ impl ReasonArgs {
     }
 }
 
+/// The option of every verb that changes something, or only says what it would change.
+#[derive(clap::Args)]
+pub(super) struct DryReasonArgs {
+    /// Why; goes on record. Needed without --dry-run
+    #[arg(long, value_name = "TEXT", required_unless_present = "dry_run")]
+    reason: Option<String>,
+}
+
+impl DryReasonArgs {
+    /// What the person at this command line does.
+    pub(super) fn act(&self) -> Result<Act, AdminError> {
+        act(self.reason.as_deref().unwrap_or_default())
+    }
+}
+
 /// What the person at this command line does, for `reason`.
 pub(super) fn act(reason: &str) -> Result<Act, AdminError> {
     Act::new(actor(), reason)

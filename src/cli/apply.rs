@@ -2,7 +2,6 @@
 //!
 //! The daemon applies them too when it starts; this verb is for before that, and for backfill.
 
-use clap::ValueEnum as _;
 use serde::Serialize;
 
 use super::database;
@@ -22,13 +21,6 @@ pub(super) struct Apply {
 
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// Which rows a backfill takes, as it is written.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Which {
-    Newest,
-    All,
 }
 
 #[derive(Serialize)]
@@ -90,13 +82,9 @@ impl Apply {
                     "the configuration has no route `{name}`; write TOPIC:DESTINATION of one it has"
                 ))
             })?;
-            let which = Which::from_str(which, false).map_err(|_| {
+            let which = which.parse().map_err(|_| {
                 Problem::BadInput(format!("`{which}` says not which rows; write newest or all"))
             })?;
-            let which = match which {
-                Which::Newest => Backfill::Newest,
-                Which::All => Backfill::All,
-            };
             Ok((route, which))
         };
         self.backfill.chunks(2).map(read).collect()

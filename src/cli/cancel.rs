@@ -1,10 +1,10 @@
 //! `aftercommit cancel`: ends deliveries that are owed or uncertain, or a replay that runs.
 
-use super::act::ReasonArgs;
+use super::act::DryReasonArgs;
 use super::database;
 use super::exit::Exit;
 use super::output::OutputArgs;
-use super::selection::SelectionArgs;
+use super::selection::{FILTERS, SelectionArgs};
 use super::settings::Settings;
 
 #[derive(clap::Args)]
@@ -13,11 +13,15 @@ pub(super) struct Cancel {
     selection: SelectionArgs,
 
     /// End this replay instead; what it has made due stays so
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["ids", "all", "state", "destination", "topic", "row_key", "because", "since", "until"])]
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["ids", "all", "dry_run"], conflicts_with_all = FILTERS)]
     replay: Option<i64>,
 
+    /// Only say how many would end
+    #[arg(long)]
+    dry_run: bool,
+
     #[command(flatten)]
-    reason: ReasonArgs,
+    reason: DryReasonArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -25,18 +29,22 @@ pub(super) struct Cancel {
 
 pub(super) async fn run(verb: &Cancel, settings: &Settings) -> anyhow::Result<Exit> {
     let desk = database::desk(settings).await?;
-    let act = verb.reason.act()?;
     let mut output = verb.output.open();
     if let Some(id) = verb.replay {
-        let replay = desk.store.cancel_replay(id, &act).await?;
-        output.print(&replay, super::replay::text)?;
+        let replay = desk.store.cancel_replay(id, &verb.reason.act()?).await?;
+        output.print(&replay, super::replay_text::replay)?;
         return Ok(Exit::Done);
     }
     let selection = verb.selection.read(&desk).await?;
-    let cancelled = desk.store.cancel(&selection, &act).await?;
+    let cancelled = if verb.dry_run {
+        desk.store.would_cancel(&selection).await?
+    } else {
+        desk.store.cancel(&selection, &verb.reason.act()?).await?
+    };
     output.print(&cancelled, |cancelled| {
+        let would = if verb.dry_run { "would be " } else { "" };
         format!(
-            "{} cancelled, {} asked of the relay that holds them, {} had ended before",
+            "{} {would}cancelled, {} {would}asked of the relay that holds them, {} had ended before",
             cancelled.cancelled, cancelled.requested, cancelled.left_alone
         )
     })?;

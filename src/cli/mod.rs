@@ -20,6 +20,7 @@ mod indented;
 mod init;
 mod key;
 mod list;
+mod mark_delivered;
 mod migrate;
 mod mock;
 mod output;
@@ -28,11 +29,15 @@ mod preview;
 mod progress;
 mod reload;
 mod replay;
+mod replay_text;
+mod replays;
+mod retry_now;
 mod run;
 mod selection;
 mod settings;
 mod show;
 mod signals;
+mod skip_head;
 mod status;
 mod table;
 mod test;
@@ -163,13 +168,40 @@ enum Verb {
     #[command(after_help = "Examples:\n  aftercommit show 4711\n  aftercommit show 4711:crm --json")]
     Show(show::Show),
 
-    /// Make deliveries that have ended due again
+    /// Make deliveries that have ended due again, or due where a destination never had them
     #[command(
         after_help = "Examples:\n  aftercommit replay --destination crm --state dead --since 2h --dry-run\n  \
                       aftercommit replay --destination crm --state dead --since 2h --reason 'crm is back' --wait\n  \
-                      aftercommit replay 4711:crm --key new --reason 'customer asked for a second copy'"
+                      aftercommit replay 4711:crm --key new --reason 'customer asked for a second copy'\n  \
+                      aftercommit replay --missing --destination erp --rate 500 --reason 'erp is new'"
     )]
     Replay(replay::ReplayVerb),
+
+    /// List replays, the newest first
+    #[command(after_help = "Example:\n  aftercommit replays --state running")]
+    Replays(replays::Replays),
+
+    /// Have deliveries sent at once that wait for a later time
+    #[command(
+        after_help = "What a receiver asked one row to wait is cut short, too. A destination that is paused, or was asked to wait as a whole, waits on.\n\n\
+                            Examples:\n  aftercommit retry-now 4711:crm --reason 'the field is there now'\n  \
+                      aftercommit retry-now --destination crm --reason 'crm is back'"
+    )]
+    RetryNow(retry_now::RetryNow),
+
+    /// Say of deliveries that are uncertain or dead that the receiver took them
+    #[command(
+        after_help = "They are delivered from then on, and let go of their row keys. Nothing is sent.\n\n\
+                            Example:\n  aftercommit mark-delivered 4711:crm --evidence 'their order 99' --reason 'their log shows it'"
+    )]
+    MarkDelivered(mark_delivered::MarkDelivered),
+
+    /// End what stands first of a blocked row key, so that the next one goes on
+    #[command(
+        after_help = "Name the delivery that does not move, not the one before it.\n\n\
+                            Example:\n  aftercommit skip-head 4712:crm --reason '4711 can never be taken'"
+    )]
+    SkipHead(skip_head::SkipHead),
 
     /// End deliveries that are owed or uncertain, or a replay
     #[command(
@@ -177,12 +209,16 @@ enum Verb {
     )]
     Cancel(cancel::Cancel),
 
-    /// Begin nothing more for a destination until it is resumed
-    #[command(after_help = "Example:\n  aftercommit pause crm --reason 'maintenance until noon'")]
+    /// Begin nothing more for a destination, or stop a replay, until it is resumed
+    #[command(
+        after_help = "Examples:\n  aftercommit pause crm --reason 'maintenance until noon'\n  aftercommit pause --replay 3 --reason 'too much at noon'"
+    )]
     Pause(pause::PauseVerb),
 
-    /// Let a paused destination go on
-    #[command(after_help = "Example:\n  aftercommit resume crm --reason 'maintenance is over'")]
+    /// Let a paused destination or replay go on
+    #[command(
+        after_help = "Examples:\n  aftercommit resume crm --reason 'maintenance is over'\n  aftercommit resume --replay 3 --reason 'the night is quiet'"
+    )]
     Resume(pause::PauseVerb),
 
     /// Try a destination out: a signed ping, or a login and a look at a CRM
@@ -275,6 +311,10 @@ async fn run(verb: Verb, settings: &Settings) -> anyhow::Result<Exit> {
         Verb::List(verb) => list::run(verb, settings).await,
         Verb::Show(verb) => show::run(&verb, settings).await,
         Verb::Replay(verb) => replay::run(&verb, settings).await,
+        Verb::Replays(verb) => replays::run(&verb, settings).await,
+        Verb::RetryNow(verb) => retry_now::run(&verb, settings).await,
+        Verb::MarkDelivered(verb) => mark_delivered::run(&verb, settings).await,
+        Verb::SkipHead(verb) => skip_head::run(&verb, settings).await,
         Verb::Cancel(verb) => cancel::run(&verb, settings).await,
         Verb::Pause(verb) => pause::pause(&verb, settings).await,
         Verb::Resume(verb) => pause::resume(&verb, settings).await,

@@ -6,7 +6,24 @@ use super::database::Desk;
 use super::exit::Problem;
 use super::times::When;
 use crate::core::delivery::{Reason, State};
-use crate::store::admin::{AdminError, AdminStore, DeliveryFilter, DeliveryId, PageSize, Selection};
+use crate::store::Backfill;
+use crate::store::admin::{
+    AdminError, AdminStore, DeliveryFilter, DeliveryId, MissingRows, PageSize, Selection,
+};
+
+/// Every option of [`FilterArgs`]: beside ids, or beside everything, none has a meaning.
+pub(super) const FILTERS: [&str; 10] = [
+    "state",
+    "destination",
+    "topic",
+    "row_key",
+    "because",
+    "http_status",
+    "since",
+    "until",
+    "first_outbox_id",
+    "last_outbox_id",
+];
 
 /// What a delivery must be. What is left out does not matter.
 #[derive(clap::Args)]
@@ -32,6 +49,10 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "REASON")]
     because: Option<Reason>,
 
+    /// The HTTP status of its last attempt, for example 422
+    #[arg(long, value_name = "STATUS")]
+    http_status: Option<u16>,
+
     /// Its row was written at this time or later: 2026-11-29T18:05:37Z, or 2h for two hours ago
     #[arg(long, value_name = "TIME")]
     since: Option<When>,
@@ -39,6 +60,14 @@ pub(super) struct FilterArgs {
     /// Its row was written before this time
     #[arg(long, value_name = "TIME")]
     until: Option<When>,
+
+    /// Its row has this outbox id or a higher one
+    #[arg(long, value_name = "ID")]
+    first_outbox_id: Option<i64>,
+
+    /// Its row has this outbox id or a lower one
+    #[arg(long, value_name = "ID")]
+    last_outbox_id: Option<i64>,
 }
 
 /// Which deliveries a verb changes.
@@ -47,7 +76,7 @@ pub(super) struct SelectionArgs {
     /// Deliveries: the outbox id, for all its destinations, or `OUTBOX_ID:DESTINATION`
     #[arg(
         value_name = "DELIVERY",
-        conflicts_with_all = ["state", "destination", "topic", "row_key", "because", "since", "until"]
+        conflicts_with_all = FILTERS
     )]
     ids: Vec<Named>,
 
@@ -55,7 +84,7 @@ pub(super) struct SelectionArgs {
     filter: FilterArgs,
 
     /// Every delivery there is
-    #[arg(long, conflicts_with_all = ["ids", "state", "destination", "topic", "row_key", "because", "since", "until"])]
+    #[arg(long, conflicts_with = "ids", conflicts_with_all = FILTERS)]
     all: bool,
 }
 
@@ -98,9 +127,10 @@ impl FilterArgs {
             row_key: self.row_key.clone(),
             reason: self.because,
             since: self.since.map(|when| when.time(now)),
+            http_status: self.http_status,
             until: self.until.map(|when| when.time(now)),
-            first_outbox_id: None,
-            last_outbox_id: None,
+            first_outbox_id: self.first_outbox_id,
+            last_outbox_id: self.last_outbox_id,
         };
         desk.store
             .require_destinations(&Selection::Filter(filter.clone()), &desk.configured)
@@ -110,6 +140,24 @@ impl FilterArgs {
 }
 
 impl SelectionArgs {
+    /// The rows that a destination never had. Fails where no destination is named, or where there is no such one.
+    pub(super) async fn missing(&self, desk: &Desk, versions: Backfill) -> anyhow::Result<MissingRows> {
+        let filter = self.filter.read(desk).await?;
+        let destination = filter.destination.ok_or_else(|| {
+            Problem::BadInput("name the destination that lacks rows: --destination".to_owned())
+        })?;
+        Ok(MissingRows {
+            destination,
+            topic: filter.topic,
+            row_key: filter.row_key,
+            since: filter.since,
+            until: filter.until,
+            first_outbox_id: filter.first_outbox_id,
+            last_outbox_id: filter.last_outbox_id,
+            versions,
+        })
+    }
+
     /// Fails where a delivery or a destination that is named does not exist.
     pub(super) async fn read(&self, desk: &Desk) -> anyhow::Result<Selection> {
         if self.all {

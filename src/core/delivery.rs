@@ -33,6 +33,8 @@ pub enum State {
 pub enum Reason {
     /// The receiver took it.
     Accepted,
+    /// A person has evidence that the receiver took it.
+    Confirmed,
     /// The receiver refused it for good.
     Refused,
     /// The receiver gave back a failure that it stored under this key.
@@ -66,8 +68,9 @@ pub const STATES: [State; 6] = [
 ];
 
 /// Every reason with the one state that it explains.
-pub const REASONS: [(Reason, State); 11] = [
+pub const REASONS: [(Reason, State); 12] = [
     (Reason::Accepted, State::Delivered),
+    (Reason::Confirmed, State::Delivered),
     (Reason::Refused, State::Dead),
     (Reason::StoredFailure, State::Dead),
     (Reason::AttemptsExhausted, State::Dead),
@@ -99,6 +102,7 @@ impl Reason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
+            Self::Confirmed => "confirmed",
             Self::Refused => "refused",
             Self::StoredFailure => "stored_failure",
             Self::AttemptsExhausted => "attempts_exhausted",
@@ -115,7 +119,7 @@ impl Reason {
     /// The state that this reason explains.
     pub fn state(self) -> State {
         match self {
-            Self::Accepted => State::Delivered,
+            Self::Accepted | Self::Confirmed => State::Delivered,
             Self::Refused
             | Self::StoredFailure
             | Self::AttemptsExhausted
@@ -167,7 +171,7 @@ impl FromStr for Reason {
             .ok_or(UnknownWord {
                 what: "reason",
                 word: word.to_owned(),
-                known: "accepted, refused, stored_failure, attempts_exhausted, age_exhausted, not_canonical, \
+                known: "accepted, confirmed, refused, stored_failure, attempts_exhausted, age_exhausted, not_canonical, \
                         not_renderable, outcome_unknown, window_passed, newer_version, operator",
             })
     }

@@ -8,10 +8,12 @@ use std::time::Duration;
 use super::Context;
 use super::dispatcher::{Exit, Stop};
 use super::reconnect::retrying;
-use crate::store::StoreError;
+use crate::store::{Advanced, StoreError};
 
-/// Rows that one step moves at most.
+/// Rows without a route that one step moves at most.
 const STEP_ROWS: u32 = 1_000;
+/// Deliveries that one step of a replay looks at.
+pub const REPLAY_STEP: u32 = 2_000;
 /// How often there is a look whether something is to be done.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often the charts forget what is too old for them.
@@ -24,7 +26,8 @@ const LOOK_SHARE: u32 = 50;
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
     let (mut next_look, mut next_forget) = (Duration::ZERO, Duration::ZERO);
     while !stop.drain.is_cancelled() {
-        let mut moved = replay(&context, &stop).await?;
+        let advanced = replay(&context, &stop).await?;
+        let mut moved = advanced.looked_at;
         let started = context.clock.monotonic();
         if started >= next_look {
             let routed = route(&context, &stop).await?;
@@ -47,7 +50,8 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
         }
         tokio::select! {
             () = stop.drain.cancelled() => {}
-            () = tokio::time::sleep(EVERY) => {}
+            // A replay whose rate makes it wait goes on when its time has come.
+            () = tokio::time::sleep(EVERY.min(advanced.next_in.unwrap_or(EVERY))) => {}
         }
     }
     Ok(Exit::Drained)
@@ -68,8 +72,9 @@ async fn forget(context: &Context, stop: &Stop) -> Result<(), StoreError> {
     retrying("forget", &stop.abort, forget).await.unwrap_or(Ok(()))
 }
 
-/// Takes the oldest replay a step further.
-async fn replay(context: &Context, stop: &Stop) -> Result<u64, StoreError> {
-    let next = || context.store.advance_replays(STEP_ROWS);
-    retrying("replay", &stop.abort, next).await.unwrap_or(Ok(0))
+/// Takes the oldest replay that may go on a step further.
+async fn replay(context: &Context, stop: &Stop) -> Result<Advanced, StoreError> {
+    let next = || context.store.advance_replays(REPLAY_STEP);
+    let advanced = retrying("replay", &stop.abort, next).await;
+    advanced.unwrap_or(Ok(Advanced::default()))
 }

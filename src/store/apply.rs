@@ -3,10 +3,11 @@
 //! And backfill: what was written before a route was there is owed to it on request.
 
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 use super::database::{Args, Row, Transaction, only, sql};
 use super::{SqlStore, StoreError};
-use crate::core::row::TopicKind;
+use crate::core::row::{TopicKind, UnknownWord};
 
 /// What the configuration says about the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +42,13 @@ pub struct Applied {
 }
 
 /// Which of the rows that were written before the route was there are to be owed to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Backfill {
     /// The newest row of each row key.
+    #[default]
     Newest,
     /// Every row that the outbox still holds.
     All,
@@ -88,11 +93,26 @@ impl SqlStore {
 }
 
 impl Backfill {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Newest => "newest",
             Self::All => "all",
         }
+    }
+}
+
+impl FromStr for Backfill {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        [Self::Newest, Self::All]
+            .into_iter()
+            .find(|backfill| backfill.as_str() == word)
+            .ok_or(UnknownWord {
+                what: "choice of versions",
+                word: word.to_owned(),
+                known: "newest, all",
+            })
     }
 }
 

@@ -86,6 +86,7 @@ pub(super) async fn owed_ids(
         Ok(OwedId {
             outbox_id: row.int("outbox_id")?,
             due_at: row.time("due_at")?,
+            mark: mark(row)?,
         })
     };
     rows.iter().map(id).collect()
@@ -101,13 +102,17 @@ pub(super) async fn cancel_requests(
     let asked = |row: &Row| {
         Ok(CancelAsked {
             outbox_id: row.int("outbox_id")?,
-            mark: Mark {
-                attempts: row.int("attempts")?,
-                key_epoch: row.int("key_epoch")?,
-            },
+            mark: mark(row)?,
         })
     };
     rows.iter().map(asked).collect()
+}
+
+fn mark(row: &Row) -> Result<Mark, StoreError> {
+    Ok(Mark {
+        attempts: row.int("attempts")?,
+        key_epoch: row.int("key_epoch")?,
+    })
 }
 
 pub(super) async fn load(

@@ -40,8 +40,8 @@ pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;
 pub use tally::Tally;
 pub use types::{
-    Beat, Begin, CancelAsked, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched, Lease,
-    LeaseRow, NotedUsage, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement,
+    Advanced, Beat, Begin, CancelAsked, DispatchId, EndedAttempt, Entry, Failing, FetchLimits, Fetched,
+    Lease, LeaseRow, NotedUsage, Orphan, OrphanEntry, Owed, OwedId, Record, Recorded, RelayId, Settlement,
     SettlementKind, Shard, Uncertain,
 };
 
@@ -174,9 +174,8 @@ pub trait Store: Send + Sync {
     /// Returns how many rows were moved.
     async fn route_unrouted(&self, limit: u32) -> Result<u64, StoreError>;
 
-    /// Takes the oldest unfinished replay one step of at most `limit` deliveries further. Returns how many it looked at;
-    /// 0 if there is none to run.
-    async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError>;
+    /// Takes the oldest replay whose rate allows it one step of at most `limit` deliveries further.
+    async fn advance_replays(&self, limit: u32) -> Result<Advanced, StoreError>;
 
     /// The name that goes into every key.
     async fn namespace(&self) -> Result<String, StoreError>;

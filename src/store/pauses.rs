@@ -35,12 +35,25 @@ pub(super) async fn audit(
     subject: &str,
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
+    audit_with(transaction, actor, action, subject, reason, None).await
+}
+
+/// The same, with what else is to be known of it.
+pub(super) async fn audit_with(
+    transaction: &mut Transaction,
+    actor: &Actor,
+    action: &'static str,
+    subject: &str,
+    reason: Option<&str>,
+    detail: Option<&str>,
+) -> Result<(), StoreError> {
     let args = Args::new()
         .text(actor.name())
         .text(actor.origin())
         .text(action)
         .text(subject)
-        .opt_text(reason);
+        .opt_text(reason)
+        .opt_text(detail);
     transaction.execute(sql!(shared "audit"), args).await?;
     Ok(())
 }

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use super::admin::Actor;
 use super::database::Database;
 use super::{
-    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage,
-    Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Tally, Uncertain,
+    Advanced, Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow,
+    NotedUsage, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Tally, Uncertain,
     advance_replays, failing, fetch, jobs, leases, order, orphans, pauses, record, rendering, settings,
     tally, unrouted, usage,
 };
@@ -156,7 +156,7 @@ impl Store for SqlStore {
         unrouted::route(&self.database, limit).await
     }
 
-    async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError> {
+    async fn advance_replays(&self, limit: u32) -> Result<Advanced, StoreError> {
         advance_replays(&self.database, limit).await
     }
 

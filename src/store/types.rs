@@ -131,6 +131,8 @@ pub struct OwedId {
     pub outbox_id: i64,
     /// When it may be sent.
     pub due_at: Timestamp,
+    /// What it was read in: after another attempt, what is said of it is old.
+    pub mark: Mark,
 }
 
 /// A delivery that an operator asked to cancel.
@@ -276,6 +278,15 @@ pub struct Recorded {
     pub leased: bool,
     /// Whether the destination is paused.
     pub paused: bool,
+}
+
+/// What a step of a replay came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Advanced {
+    /// Deliveries that it looked at; 0 if no replay may go on now.
+    pub looked_at: u64,
+    /// Then, when the next one may go on, as its rate allows; none if none runs.
+    pub next_in: Option<Duration>,
 }
 
 /// A dispatch that an earlier owner left behind.

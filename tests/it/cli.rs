@@ -15,5 +15,6 @@ mod pooled;
 mod preview;
 mod setup;
 mod sources;
+mod steer;
 mod tokens;
 mod verify;

@@ -230,6 +230,28 @@ impl<T> Queue<T> {
         self.refresh(at);
     }
 
+    /// The database says that a delivery is due at `due`, which a person can have brought forward: if it waits here for later
+    /// than that, it waits no longer. Nothing happens where it has been attempted since that was said.
+    pub fn hurry(&mut self, outbox_id: i64, due: Timestamp, mark: Mark) {
+        let waits =
+            |entry: &&mut Entry<T>| entry.phase == Phase::Waiting && entry.mark == mark && entry.due > due;
+        let Some(entry) = self.entries.get_mut(&outbox_id).filter(waits) else {
+            return;
+        };
+        let later = std::mem::replace(&mut entry.due, due);
+        let scheduled = match entry.lane {
+            None => true,
+            Some(at) => self
+                .lanes
+                .get_mut(at)
+                .is_some_and(|lane| lane.candidate == Some(outbox_id)),
+        };
+        if scheduled {
+            self.schedule.remove(outbox_id, later);
+            self.schedule.put(outbox_id, due);
+        }
+    }
+
     /// A delivery is no longer owed. Returns the `uncertain` deliveries that a delivered newer version supersedes.
     pub fn end(&mut self, outbox_id: i64, ended: Ended) -> Vec<i64> {
         let Some(at) = self.remove(outbox_id) else {

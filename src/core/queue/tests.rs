@@ -2,6 +2,7 @@
 
 mod bounded;
 mod chosen;
+mod hurried;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -59,6 +59,8 @@ pub(super) struct Intake {
     pub(super) awaited: BTreeSet<i64>,
     /// Loaded in this order, so that what belongs to one row key keeps its own.
     pub(super) strays: BTreeSet<i64>,
+    /// Deliveries that wait in memory alone, though the database says that they are due: no sweep hurries them.
+    pub(super) set_aside: BTreeSet<i64>,
     turn: Turn,
     pub(super) uncertain_version: u64,
     pub(super) memory: Memory,
@@ -106,6 +108,7 @@ impl Intake {
             sweep_allowed: Duration::ZERO,
             awaited: BTreeSet::new(),
             strays: BTreeSet::new(),
+            set_aside: BTreeSet::new(),
             turn: Turn::Fresh,
             uncertain_version: 0,
             // What is read next and what is on its way.

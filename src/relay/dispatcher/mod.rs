@@ -264,6 +264,7 @@ impl Dispatcher {
     /// A taken delivery that can be sent. One that cannot ends, or waits.
     fn readied(&mut self, content: Content, now: Timestamp, active: &Active) -> Option<Prepared> {
         let outbox_id = content.owed.row.id;
+        self.intake.set_aside.remove(&outbox_id);
         let prepared = prepare::prepare(
             content,
             now,
@@ -284,6 +285,7 @@ impl Dispatcher {
                 why,
             }) => {
                 tracing::error!(delivery.id = outbox_id, destination = %self.lease.shard.destination, %why, "cannot send");
+                self.intake.set_aside.insert(outbox_id);
                 self.queue.retry(outbox_id, now.plus(after), trace, mark);
             }
         }

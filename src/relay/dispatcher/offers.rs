@@ -127,6 +127,9 @@ impl Dispatcher {
         for one in &swept.ids {
             let outbox_id = one.outbox_id;
             if self.queue.knows(outbox_id) {
+                if one.due_at <= now && !self.intake.set_aside.contains(&outbox_id) {
+                    self.queue.hurry(outbox_id, one.due_at, one.mark);
+                }
             } else if self.queue.is_blocked(outbox_id) || crowded && one.due_at > now {
                 self.queue.leave_out(outbox_id);
             } else if self.intake.strays.len() < room {

@@ -99,6 +99,7 @@ impl Dispatcher {
     fn forget(&mut self, outbox_id: i64) {
         self.sender.parts.forget(outbox_id);
         self.gathering.forget(outbox_id);
+        self.intake.set_aside.remove(&outbox_id);
     }
 
     /// Tells the queue what a committed settlement means.

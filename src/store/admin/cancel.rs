@@ -9,20 +9,13 @@
 //!  uncertain ──────────────────────────────────────▶ cancelled at once
 //! ```
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::act::Act;
-use super::deliveries::Delivery;
+use super::by_hand::{Deed, Met};
 use super::filter::Selection;
-use super::walk::{Direction, Walk};
-use super::{AdminError, AdminStore};
-use crate::core::delivery::State;
+use super::{Act, AdminError, AdminStore};
 use crate::store::database::{Args, Transaction, only, sql};
-use crate::store::{StoreError, leases, pauses};
-
-/// Deliveries that one transaction cancels at most.
-const STEP: u32 = 1_000;
+use crate::store::{StoreError, leases};
 
 /// What became of the deliveries that a cancel selected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
@@ -38,81 +31,33 @@ pub struct Cancelled {
 impl AdminStore {
     /// Cancels what is selected. Many deliveries take several transactions, each with its line in the audit.
     pub async fn cancel(&self, selection: &Selection, act: &Act) -> Result<Cancelled, AdminError> {
-        selection.check()?;
-        let mut total = Cancelled::default();
-        let mut walk = Walk::start(&self.database, selection, Direction::Up, None).await?;
-        loop {
-            let step = walk.step(STEP).await?;
-            for (destination, deliveries) in by_destination(step.deliveries) {
-                total.add(self.cancel_some(destination, deliveries, act.clone()).await?);
-            }
-            if !step.more {
-                return Ok(total);
-            }
-        }
+        let met = self.settle_by_hand(selection, Deed::Cancel, None, act).await?;
+        Ok(met.into())
     }
 
-    async fn cancel_some(
-        &self,
-        destination: String,
-        deliveries: Vec<Delivery>,
-        act: Act,
-    ) -> Result<Cancelled, StoreError> {
-        let ids = |wanted: State| -> Vec<i64> {
-            let of_state = deliveries.iter().filter(|delivery| delivery.state == wanted);
-            of_state.map(|delivery| delivery.id.outbox_id).collect()
-        };
-        let (pending, uncertain) = (ids(State::Pending), ids(State::Uncertain));
-        let total = deliveries.len() as u64;
-        if pending.is_empty() && uncertain.is_empty() {
-            return Ok(Cancelled {
-                left_alone: total,
-                ..Cancelled::default()
-            });
-        }
-        let lease_ttl = self.lease_ttl;
-        self.database
-            .write(move |transaction| {
-                Box::pin(async move {
-                    let mut done = Cancelled::default();
-                    if !pending.is_empty() {
-                        done = cancel_pending(transaction, &destination, &pending, lease_ttl).await?;
-                    }
-                    if !uncertain.is_empty() {
-                        let args = Args::new().text(&destination).ints(&uncertain);
-                        done.cancelled += transaction.execute(sql!("cancel_uncertain"), args).await?;
-                    }
-                    let changed = done.cancelled + done.requested;
-                    done.left_alone = total.saturating_sub(changed);
-                    if changed > 0 {
-                        let subject = subject(&destination, &pending, &uncertain);
-                        pauses::audit(transaction, act.actor(), "cancel", &subject, Some(act.reason()))
-                            .await?;
-                    }
-                    Ok(done)
-                })
-            })
-            .await
+    /// What [`AdminStore::cancel`] would do. Nothing is written.
+    pub async fn would_cancel(&self, selection: &Selection) -> Result<Cancelled, AdminError> {
+        Ok(self.would_settle(selection, Deed::Cancel).await?.into())
     }
 }
 
-impl Cancelled {
-    fn add(&mut self, more: Self) {
-        self.cancelled += more.cancelled;
-        self.requested += more.requested;
-        self.left_alone += more.left_alone;
+/// Ends those that are still owed, or has them ended, and those that are still uncertain.
+pub(super) async fn cancel(
+    transaction: &mut Transaction,
+    destination: &str,
+    pending: &[i64],
+    uncertain: &[i64],
+    lease_ttl: Duration,
+) -> Result<Met, StoreError> {
+    let mut met = Met::default();
+    if !pending.is_empty() {
+        met = cancel_pending(transaction, destination, pending, lease_ttl).await?;
     }
-}
-
-fn by_destination(deliveries: Vec<Delivery>) -> BTreeMap<String, Vec<Delivery>> {
-    let mut groups: BTreeMap<String, Vec<Delivery>> = BTreeMap::new();
-    for delivery in deliveries {
-        groups
-            .entry(delivery.id.destination.clone())
-            .or_default()
-            .push(delivery);
+    if !uncertain.is_empty() {
+        let args = Args::new().text(destination).ints(uncertain);
+        met.done += transaction.execute(sql!("cancel_uncertain"), args).await?;
     }
-    groups
+    Ok(met)
 }
 
 async fn cancel_pending(
@@ -120,16 +65,16 @@ async fn cancel_pending(
     destination: &str,
     ids: &[i64],
     lease_ttl: Duration,
-) -> Result<Cancelled, StoreError> {
-    let mut done = Cancelled::default();
+) -> Result<Met, StoreError> {
+    let mut met = Met::default();
     if has_no_owner(transaction, destination, lease_ttl).await? {
         let args = Args::new().text(destination).ints(ids);
-        done.cancelled = only(transaction.rows(sql!("cancel_owed"), args).await?)?.int("cancelled")?;
+        met.done = only(transaction.rows(sql!("cancel_owed"), args).await?)?.int("cancelled")?;
     }
     // What is left, somebody else will end.
     let args = Args::new().text(destination).ints(ids);
-    done.requested = transaction.execute(sql!("request_cancel"), args).await?;
-    Ok(done)
+    met.requested = transaction.execute(sql!("request_cancel"), args).await?;
+    Ok(met)
 }
 
 /// Whether no relay that lives holds a lease of the destination. If so, none gets one before the transaction ends.
@@ -152,16 +97,12 @@ async fn has_no_owner(
     Ok(only(rows)?.int::<i64>("owners")? == 0)
 }
 
-/// What the audit says was cancelled.
-fn subject(destination: &str, pending: &[i64], uncertain: &[i64]) -> String {
-    let ids = || pending.iter().chain(uncertain);
-    match (ids().min(), ids().max()) {
-        (Some(first), Some(last)) if first != last => {
-            format!(
-                "{} deliveries to {destination}, outbox ids {first} to {last}",
-                ids().count()
-            )
+impl From<Met> for Cancelled {
+    fn from(met: Met) -> Self {
+        Self {
+            cancelled: met.done,
+            requested: met.requested,
+            left_alone: met.left_alone,
         }
-        (first, _) => format!("delivery {} to {destination}", first.copied().unwrap_or_default()),
     }
 }

@@ -46,6 +46,14 @@ pub enum AdminError {
     /// There is no such replay.
     #[error("there is no replay {0}")]
     UnknownReplay(i64),
+    /// A row is never missing at a destination that its topic is not routed to.
+    #[error("{} to `{destination}`, so nothing can be missing there; configure the route and run `aftercommit apply`", no_route(topic.as_deref()))]
+    NoRoute {
+        /// The topic that was asked for; none if any would have done.
+        topic: Option<String>,
+        /// The destination.
+        destination: String,
+    },
     /// There is no such token.
     #[error("there is no token `{0}`; `aftercommit token list` shows which there are")]
     UnknownToken(String),
@@ -65,6 +73,15 @@ pub enum AdminError {
         "nothing narrows the selection down; give ids or a filter, or say `all` if every delivery is meant"
     )]
     SelectsAll,
+    /// Nothing stands before the delivery.
+    #[error(
+        "nothing of its row key stands before the delivery of outbox row {} to `{}`; to end that one itself, cancel it",
+        .0.outbox_id, .0.destination
+    )]
+    NotBlocked(DeliveryId),
+    /// Who says that a receiver took something must say how that is known.
+    #[error("the evidence is missing; say how it is known that the receiver took it, for the audit")]
+    NoEvidence,
     /// Only what has ended can be replayed.
     #[error(
         "the filter selects pending deliveries only, which are owed already; name states that have ended"
@@ -85,6 +102,13 @@ pub enum AdminError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+fn no_route(topic: Option<&str>) -> String {
+    match topic {
+        Some(topic) => format!("topic `{topic}` is not routed"),
+        None => "no topic is routed".to_owned(),
+    }
 }
 
 fn list(names: &[String]) -> String {

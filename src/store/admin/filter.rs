@@ -7,7 +7,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, Schema, Type};
 
 use super::AdminError;
-use crate::core::delivery::{Reason, STATES, State};
+use crate::core::delivery::{REASONS, Reason, STATES, State};
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Batch};
 
@@ -60,6 +60,9 @@ pub struct DeliveryFilter {
     /// Why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// What its last attempt was answered with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
     /// Its row was written at this time or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
@@ -100,7 +103,18 @@ impl DeliveryFilter {
             .collect()
     }
 
-    /// The first seven arguments of `deliveries_of`.
+    /// The reasons of trouble that can match, each with its state.
+    pub(super) fn possible_troubles(&self) -> impl Iterator<Item = Reason> {
+        let states = self.possible_states();
+        let reasons = REASONS.into_iter().filter(move |(reason, state)| {
+            matches!(state, State::Dead | State::Uncertain)
+                && states.contains(state)
+                && self.reason.is_none_or(|wanted| wanted == *reason)
+        });
+        reasons.map(|(reason, _)| reason)
+    }
+
+    /// The first eight arguments of `deliveries_of`.
     pub(super) fn args(&self) -> Args {
         let states = self.possible_states();
         Args::new()
@@ -111,6 +125,7 @@ impl DeliveryFilter {
             .opt_text(self.reason.map(Reason::as_str))
             .time(self.since)
             .time(self.until)
+            .int(self.http_status.map(i64::from))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A misspelt name would match nothing, and look as if there were nothing to match.
 
 use super::filter::{DeliveryFilter, Selection};
-use super::{AdminError, AdminStore, walk};
+use super::{AdminError, AdminStore, ReplaySelection, walk};
 
 impl AdminStore {
     /// Refuses a selection that names a destination which neither the configuration nor the database knows: one that was
@@ -20,6 +20,20 @@ impl AdminStore {
             self.require_destination(name, configured).await?;
         }
         Ok(())
+    }
+
+    /// The same for what a replay is about.
+    pub async fn require_replay_destinations(
+        &self,
+        selection: &ReplaySelection,
+        configured: &[String],
+    ) -> Result<(), AdminError> {
+        match selection {
+            ReplaySelection::Known(selection) => self.require_destinations(selection, configured).await,
+            ReplaySelection::Missing { missing } => {
+                self.require_destination(&missing.destination, configured).await
+            }
+        }
     }
 
     /// The same for one name.

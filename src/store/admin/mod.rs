@@ -6,26 +6,35 @@
 //! ```text
 //!  filter ──▶ walk: ids along an index ──▶ deliveries of those ids that match ──┬─▶ a page of a list
 //!                                                                               ├─▶ a step of a replay
-//!                                                                               └─▶ a cancel
+//!                                                                               └─▶ what a person settles by hand
 //! ```
 
 mod act;
 mod audit;
+mod by_hand;
 mod cancel;
 mod deliveries;
 mod delivery;
 mod doctor;
+mod dry_run;
 mod error;
 mod errors;
 mod filter;
 mod gauges;
 mod history;
 mod known;
+mod mark_delivered;
 mod pauses;
+mod replay;
+mod replay_missing;
+mod replay_plan;
 mod replay_request;
 mod replay_step;
+mod replay_walk;
 mod replays;
+mod retry_now;
 mod sent;
+mod skip_head;
 mod status;
 mod tokens;
 mod trial;
@@ -40,16 +49,23 @@ pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
 pub use self::doctor::{Diagnosis, Examined, Expectations, Expected, Finding, Next};
+pub use self::dry_run::DryRun;
 pub use self::error::AdminError;
 pub use self::errors::LastError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
 pub use self::gauges::{Gauges, OwedGauge, Standing};
 pub use self::history::{DestinationHistory, History, Point, Span};
+pub use self::mark_delivered::{Evidence, Marked};
 pub use self::pauses::{Pause, Paused};
-pub use self::replay_request::{KeyMode, ReplayRequest, RequestKey, StaleRows};
+pub use self::replay::{Replay, ReplayState};
+pub use self::replay_missing::{MissingRow, MissingRows};
+pub use self::replay_request::{KeyMode, ReplayRate, ReplayRequest, ReplaySelection, RequestKey, StaleRows};
 pub(super) use self::replay_step::advance_replays;
-pub use self::replays::{Created, DryRun, Replay, ReplayState};
 pub use self::sent::Sent;
+pub use self::replay_walk::Candidate;
+pub use self::replays::{Created, ReplayPage};
+pub use self::retry_now::Hurried;
+pub use self::skip_head::SkippedHead;
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 pub use self::trouble::{OldestInTrouble, Trouble, TroubleExample, TroubleGroup};

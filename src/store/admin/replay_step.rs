@@ -1,85 +1,48 @@
-//! One step of a replay: looks at the next deliveries, and makes due again those that may be.
+//! One step of a replay: looks at the next deliveries, and makes due those that may be.
 //!
 //! The deliveries and the cursor change in one transaction, so that a crash at any point leaves the job where it was
 //! before the step, or after it. Two workers may try the same step; one of them finds the cursor moved, and does nothing.
+//! The same transaction says from when on the rate of the job allows its next step, by the database's clock.
 //!
 //! A newer version can be committed and delivered after the look: what is made due again is guarded, and `record` looks
 //! once more before it begins.
 
-use std::collections::HashSet;
+use std::time::Duration;
 
-use super::deliveries::Delivery;
 use super::filter::{Cursor, DeliveryId};
-use super::replay_request::{KeyMode, StaleRows};
-use super::replays::Replay;
-use super::walk::{self, Direction, Walk};
-use crate::core::delivery::State;
-use crate::core::row::TopicKind;
-use crate::store::StoreError;
+use super::replay::Replay;
+use super::replay_plan::{Plan, Planned};
+use super::replay_request::{KeyMode, ReplayRate, StaleRows};
+use super::replay_walk::{Candidate, ReplayWalk};
+use super::walk;
+use crate::core::time::Timestamp;
 use crate::store::database::{Args, Database, Transaction, only, sql};
+use crate::store::{Advanced, StoreError};
 
-/// Takes the oldest replay that runs one step further, of `limit` deliveries at most. Returns how many it looked at; 0 if
-/// none runs.
-pub(in crate::store) async fn advance_replays(database: &Database, limit: u32) -> Result<u64, StoreError> {
+/// Takes the oldest replay that may go on one step further, of `limit` deliveries at most.
+pub(in crate::store) async fn advance_replays(
+    database: &Database,
+    limit: u32,
+) -> Result<Advanced, StoreError> {
     loop {
         let rows = database.read(sql!(shared "next_replay"), Args::new()).await?;
-        let Some(row) = rows.first() else { return Ok(0) };
-        let replay = Replay::read(row)?;
-        let looked_at = step(database, &replay, limit.max(1)).await?;
+        let Some(row) = rows.first() else {
+            return Ok(Advanced::default());
+        };
+        let (now, next_step_at) = (row.time("now")?, row.time("next_step_at")?);
+        if next_step_at > now {
+            return Ok(Advanced {
+                looked_at: 0,
+                next_in: Some(next_step_at.since(now)),
+            });
+        }
+        let looked_at = step(database, &Replay::read(row)?, now, limit.max(1)).await?;
         // A step that another worker took, or that only found the end, is followed by the next one.
         if looked_at > 0 {
-            return Ok(looked_at);
-        }
-    }
-}
-
-/// What a replay does with a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Planned {
-    /// Make it due again.
-    Requeue,
-    /// It is owed already.
-    LeaveAlone,
-    /// A newer version has overtaken it.
-    Skip,
-}
-
-/// What a replay does with the deliveries of one step.
-pub(super) struct Plan {
-    overtaken: HashSet<DeliveryId>,
-    stale: StaleRows,
-}
-
-impl Plan {
-    pub(super) async fn of(
-        database: &Database,
-        deliveries: &[Delivery],
-        stale: StaleRows,
-    ) -> Result<Self, StoreError> {
-        let mut overtaken = HashSet::new();
-        let versions: Vec<DeliveryId> = deliveries
-            .iter()
-            .filter(|delivery| delivery.op.kind() == TopicKind::State && delivery.state != State::Pending)
-            .map(|delivery| delivery.id.clone())
-            .collect();
-        if stale == StaleRows::Skip && !versions.is_empty() {
-            let args = Args::new().batch(walk::batch(&versions));
-            for row in database.read(sql!("overtaken"), args).await? {
-                overtaken.insert(DeliveryId {
-                    outbox_id: row.int("outbox_id")?,
-                    destination: row.text("destination")?.to_owned(),
-                });
-            }
-        }
-        Ok(Self { overtaken, stale })
-    }
-
-    pub(super) fn of_delivery(&self, delivery: &Delivery) -> Planned {
-        let is_stale = delivery.state == State::Superseded || self.overtaken.contains(&delivery.id);
-        match (delivery.state, self.stale) {
-            (State::Pending, _) => Planned::LeaveAlone,
-            (_, StaleRows::Skip) if is_stale => Planned::Skip,
-            _ => Planned::Requeue,
+            return Ok(Advanced {
+                looked_at,
+                next_in: None,
+            });
         }
     }
 }
@@ -91,35 +54,48 @@ struct Progress {
     to: Cursor,
     key: KeyMode,
     stale: StaleRows,
-    requeue: Vec<Delivery>,
+    rate: Option<ReplayRate>,
+    began_at: Timestamp,
+    requeue: Vec<Candidate>,
     left_alone: usize,
+    in_flight: usize,
     skipped: usize,
     more: bool,
 }
 
 /// Returns how many deliveries were looked at; 0 if there were none, or another worker took the step.
-async fn step(database: &Database, replay: &Replay, limit: u32) -> Result<u64, StoreError> {
+async fn step(
+    database: &Database,
+    replay: &Replay,
+    began_at: Timestamp,
+    limit: u32,
+) -> Result<u64, StoreError> {
     let request = &replay.request;
     let from = Some(replay.cursor.clone());
-    let mut walk = Walk::start(database, &request.selection, Direction::Up, from).await?;
-    walk.end_at(replay.last_outbox_id);
-    let step = walk.step(limit).await?;
-    let plan = Plan::of(database, &step.deliveries, request.stale).await?;
+    let mut walk = ReplayWalk::start(database, &request.selection, from, replay.last_outbox_id).await?;
+    // A second's worth at once.
+    let limit = request.rate.map_or(limit, |rate| limit.min(rate.get()));
+    let seen = walk.step(limit).await?;
+    let plan = Plan::of(database, &seen.candidates, request.stale).await?;
     let mut progress = Progress {
         replay: replay.id,
         from: replay.cursor.clone(),
         to: walk.position(),
         key: request.key,
         stale: request.stale,
+        rate: request.rate,
+        began_at,
         requeue: vec![],
         left_alone: 0,
+        in_flight: 0,
         skipped: 0,
-        more: step.more,
+        more: seen.more,
     };
-    for delivery in step.deliveries {
-        match plan.of_delivery(&delivery) {
-            Planned::Requeue => progress.requeue.push(delivery),
+    for candidate in seen.candidates {
+        match plan.of_candidate(&candidate) {
+            Planned::Requeue => progress.requeue.push(candidate),
             Planned::LeaveAlone => progress.left_alone += 1,
+            Planned::InFlight => progress.in_flight += 1,
             Planned::Skip => progress.skipped += 1,
         }
     }
@@ -127,7 +103,7 @@ async fn step(database: &Database, replay: &Replay, limit: u32) -> Result<u64, S
         .write(move |transaction| Box::pin(async move { write(transaction, &progress).await }))
         .await?;
     crate::crash_point!("after_replay");
-    Ok(if taken { step.looked_at as u64 } else { 0 })
+    Ok(if taken { seen.looked_at as u64 } else { 0 })
 }
 
 /// Whether the step was still to be taken.
@@ -141,32 +117,70 @@ async fn write(transaction: &mut Transaction, progress: &Progress) -> Result<boo
     if transaction.execute(sql!(shared "advance_replay"), args).await? == 0 {
         return Ok(false);
     }
-    let requeued = requeue(transaction, progress).await?;
+    let requeued = requeue(transaction, progress).await? + owe_missing(transaction, progress).await?;
     // Meanwhile somebody else may have made one due again, or cancelled it.
     let left_alone = progress.left_alone + progress.requeue.len().saturating_sub(requeued);
     let args = Args::new()
         .int(progress.replay)
         .int(count(requeued))
         .int(count(left_alone))
+        .int(count(progress.in_flight))
         .int(count(progress.skipped))
-        .text(if progress.more { "running" } else { "done" });
+        .text(if progress.more { "running" } else { "done" })
+        .time(progress.began_at.plus(pause_after(requeued, progress.rate)));
     transaction.execute(sql!(shared "count_replay"), args).await?;
     crate::crash_point!("in_replay");
     Ok(true)
 }
 
+/// How long after the beginning of a step that made so many due the next one may begin.
+fn pause_after(requeued: usize, rate: Option<ReplayRate>) -> Duration {
+    let Some(rate) = rate else {
+        return Duration::ZERO;
+    };
+    let requeued = u64::try_from(requeued).unwrap_or(u64::MAX);
+    Duration::from_micros(requeued.saturating_mul(1_000_000) / u64::from(rate.get()))
+}
+
+/// Makes due again what had ended. Returns how many.
 async fn requeue(transaction: &mut Transaction, progress: &Progress) -> Result<usize, StoreError> {
-    let ids: Vec<DeliveryId> = progress
-        .requeue
-        .iter()
-        .map(|delivery| delivery.id.clone())
-        .collect();
-    let states = progress.requeue.iter().map(|delivery| delivery.state.as_str());
-    let args = Args::new()
+    let ended = progress.requeue.iter().filter_map(|candidate| match candidate {
+        Candidate::Known(delivery) => Some((delivery.id.clone(), delivery.state.as_str())),
+        Candidate::Missing(_) => None,
+    });
+    let (ids, states): (Vec<DeliveryId>, Vec<&str>) = ended.unzip();
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let args = choices(progress).batch(walk::batch(&ids).texts("state", states));
+    only(transaction.rows(sql!("requeue"), args).await?)?.int("requeued")
+}
+
+/// Makes due what its destination never had. Returns how many.
+async fn owe_missing(transaction: &mut Transaction, progress: &Progress) -> Result<usize, StoreError> {
+    let missing = progress.requeue.iter().filter_map(|candidate| match candidate {
+        Candidate::Missing(row) => Some(row.id.clone()),
+        Candidate::Known(_) => None,
+    });
+    let ids: Vec<DeliveryId> = missing.collect();
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let args = choices(progress).batch(walk::batch(&ids));
+    let rows = transaction.rows(sql!("owe_missing"), args).await?;
+    let owed: Vec<DeliveryId> = rows.iter().map(walk::id).collect::<Result<_, _>>()?;
+    let args = Args::new().batch(walk::batch(&owed));
+    let ended = transaction.execute(sql!("ended_meanwhile"), args).await?;
+    Ok(owed
+        .len()
+        .saturating_sub(usize::try_from(ended).unwrap_or(usize::MAX)))
+}
+
+/// Whether the key is to be new, and whether versions are guarded.
+fn choices(progress: &Progress) -> Args {
+    Args::new()
         .int(i64::from(progress.key == KeyMode::New))
         .int(i64::from(progress.stale == StaleRows::Skip))
-        .batch(walk::batch(&ids).texts("state", states));
-    only(transaction.rows(sql!("requeue"), args).await?)?.int("requeued")
 }
 
 fn count(deliveries: usize) -> i64 {

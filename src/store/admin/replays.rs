@@ -1,71 +1,15 @@
-//! Replays: durable jobs that make deliveries due again.
+//! Replays: durable jobs that make deliveries due again, or for the first time where a destination never had them.
 //!
 //! A request becomes a row, and the relay's housekeeper works it off step by step (`replay_step`). So it survives every
 //! crash, and a request that is sent twice under one key makes one job.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
-
-use super::act::Act;
-use super::deliveries::Delivery;
-use super::filter::{Cursor, DeliveryId};
-use super::replay_request::{ReplayRequest, RequestKey, StaleRows, Written, json};
-use super::replay_step::{Plan, Planned};
-use super::walk::{Direction, Walk};
-use super::{AdminError, AdminStore};
-use crate::core::row::UnknownWord;
-use crate::core::time::Timestamp;
-use crate::store::database::{Args, Row, Transaction, only, sql};
+use super::deliveries::PageSize;
+use super::replay::{Replay, ReplayState};
+use super::replay_missing::MissingRows;
+use super::replay_request::{ReplayRequest, ReplaySelection, RequestKey, StaleRows, json};
+use super::{Act, AdminError, AdminStore};
+use crate::store::database::{Args, Row, Statement, Transaction, only, sql};
 use crate::store::{StoreError, pauses};
-
-/// Deliveries that one step of a dry run looks at.
-const DRY_STEP: u32 = 5_000;
-/// Deliveries that a dry run shows.
-const SAMPLE: usize = 10;
-
-/// Where a replay stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ReplayState {
-    /// It goes on.
-    Running,
-    /// It has looked at every delivery that it was asked for.
-    Done,
-    /// An operator ended it; what it had requeued stays so.
-    Cancelled,
-}
-
-/// A replay.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
-pub struct Replay {
-    /// Its number.
-    pub id: i64,
-    /// Where it stands.
-    pub state: ReplayState,
-    /// What it was asked to do.
-    #[serde(flatten)]
-    #[schema(value_type = Written)]
-    pub request: ReplayRequest,
-    /// Why.
-    pub reason: String,
-    /// Who asked for it.
-    pub requested_by: String,
-    /// Deliveries that it has made due again.
-    pub requeued: u64,
-    /// Deliveries that matched and were owed already.
-    pub left_alone: u64,
-    /// Deliveries that matched and that a newer version has overtaken; `force` sends them.
-    pub skipped: u64,
-    /// The last outbox row that is its concern: what was written later is not.
-    pub last_outbox_id: i64,
-    /// When it was asked for.
-    pub created_at: Timestamp,
-    /// When it ended.
-    pub finished_at: Option<Timestamp>,
-    /// The delivery that it looked at last.
-    #[serde(skip)]
-    pub(super) cursor: Cursor,
-}
 
 /// What became of a request for a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,21 +22,13 @@ pub enum Created {
     Conflict(i64),
 }
 
-/// What a replay would do if it ran now.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
-pub struct DryRun {
-    /// Deliveries that match.
-    pub matched: u64,
-    /// Of those, how many it would make due again.
-    pub requeued: u64,
-    /// Of those, how many are owed already.
-    pub left_alone: u64,
-    /// Of those, how many a newer version has overtaken; `force` sends them.
-    pub skipped: u64,
-    /// How many match in each state.
-    pub by_state: BTreeMap<&'static str, u64>,
-    /// The first ten, the oldest outbox id first.
-    pub sample: Vec<Delivery>,
+/// A part of the list of replays.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+pub struct ReplayPage {
+    /// The newest first.
+    pub replays: Vec<Replay>,
+    /// The number after which the next page begins; none if this was the last.
+    pub next: Option<i64>,
 }
 
 impl AdminStore {
@@ -103,7 +39,7 @@ impl AdminStore {
         key: Option<&RequestKey>,
         act: &Act,
     ) -> Result<Created, AdminError> {
-        request.check()?;
+        self.check_replay(request).await?;
         let (wanted, digest) = (request.clone(), request.digest(act)?);
         let (key, act) = (key.cloned(), act.clone());
         let made = self
@@ -119,21 +55,6 @@ impl AdminStore {
         })
     }
 
-    /// What the request would do if it ran now. Nothing is written, and every delivery that matches is looked at.
-    pub async fn dry_run(&self, request: &ReplayRequest) -> Result<DryRun, AdminError> {
-        request.check()?;
-        let mut run = DryRun::default();
-        let mut walk = Walk::start(&self.database, &request.selection, Direction::Up, None).await?;
-        loop {
-            let step = walk.step(DRY_STEP).await?;
-            let plan = Plan::of(&self.database, &step.deliveries, request.stale).await?;
-            run.add(&step.deliveries, &plan);
-            if !step.more {
-                return Ok(run);
-            }
-        }
-    }
-
     /// The replay with this number.
     pub async fn replay(&self, id: i64) -> Result<Replay, AdminError> {
         let rows = self
@@ -144,23 +65,91 @@ impl AdminStore {
         Ok(Replay::read(row)?)
     }
 
-    /// Ends a replay that runs; what it has requeued stays so. Nothing happens to one that has ended.
+    /// Replays below the number `after`, of one state or of any, the newest first.
+    pub async fn replays(
+        &self,
+        state: Option<ReplayState>,
+        after: Option<i64>,
+        size: PageSize,
+    ) -> Result<ReplayPage, AdminError> {
+        let args = Args::new()
+            .int(after.unwrap_or(i64::MAX))
+            .opt_text(state.map(ReplayState::as_str))
+            // One more than is wanted says whether there is a next page.
+            .int(i64::from(size.get()) + 1);
+        let rows = self.database.read(sql!(shared "replays"), args).await?;
+        let mut replays: Vec<Replay> = rows.iter().map(Replay::read).collect::<Result<_, _>>()?;
+        let wanted = size.get() as usize;
+        let more = replays.len() > wanted;
+        replays.truncate(wanted);
+        let next = replays.last().filter(|_| more).map(|last| last.id);
+        Ok(ReplayPage { replays, next })
+    }
+
+    /// Ends a replay that runs or is paused; what it has requeued stays so. Nothing happens to one that has ended.
     pub async fn cancel_replay(&self, id: i64, act: &Act) -> Result<Replay, AdminError> {
+        self.steer_replay(id, sql!(shared "cancel_replay"), "cancel", act)
+            .await
+    }
+
+    /// Stops a replay that runs, until it is resumed. Nothing happens to another.
+    pub async fn pause_replay(&self, id: i64, act: &Act) -> Result<Replay, AdminError> {
+        self.steer_replay(id, sql!(shared "pause_replay"), "pause", act)
+            .await
+    }
+
+    /// Lets a paused replay go on where it stood. Nothing happens to another.
+    pub async fn resume_replay(&self, id: i64, act: &Act) -> Result<Replay, AdminError> {
+        self.steer_replay(id, sql!(shared "resume_replay"), "resume", act)
+            .await
+    }
+
+    async fn steer_replay(
+        &self,
+        id: i64,
+        change: &'static Statement,
+        action: &'static str,
+        act: &Act,
+    ) -> Result<Replay, AdminError> {
         let act = act.clone();
         self.database
             .write(move |transaction| {
                 Box::pin(async move {
-                    let args = Args::new().int(id);
-                    if transaction.execute(sql!(shared "cancel_replay"), args).await? > 0 {
+                    if transaction.execute(change, Args::new().int(id)).await? > 0 {
                         let subject = format!("replay {id}");
-                        pauses::audit(transaction, act.actor(), "cancel", &subject, Some(act.reason()))
-                            .await?;
+                        pauses::audit(transaction, act.actor(), action, &subject, Some(act.reason())).await?;
                     }
                     Ok(())
                 })
             })
             .await?;
         self.replay(id).await
+    }
+
+    /// Refuses a request that cannot mean anything.
+    pub(super) async fn check_replay(&self, request: &ReplayRequest) -> Result<(), AdminError> {
+        request.check()?;
+        match &request.selection {
+            ReplaySelection::Missing { missing } => self.require_route(missing).await,
+            ReplaySelection::Known(_) => Ok(()),
+        }
+    }
+
+    /// Nothing is missing where nothing is routed to: a typing error would look as if all were well.
+    async fn require_route(&self, missing: &MissingRows) -> Result<(), AdminError> {
+        let rows = self.database.read(sql!(shared "routes"), Args::new()).await?;
+        for row in &rows {
+            let topic = row.text("topic")?;
+            if row.text("destination")? == missing.destination
+                && missing.topic.as_deref().is_none_or(|wanted| wanted == topic)
+            {
+                return Ok(());
+            }
+        }
+        Err(AdminError::NoRoute {
+            topic: missing.topic.clone(),
+            destination: missing.destination.clone(),
+        })
     }
 }
 
@@ -188,7 +177,7 @@ async fn make(
         return Ok(Made::New(id));
     }
     let args = Args::new().opt_text(key.map(RequestKey::as_str));
-    let row = only(transaction.rows(sql!(shared "replay_of_request"), args).await?)?;
+    let row: Row = only(transaction.rows(sql!(shared "replay_of_request"), args).await?)?;
     let id = row.int("id")?;
     Ok(match row.opt_bytes("request_digest")? {
         Some(known) if known == digest => Made::Existing(id),
@@ -206,77 +195,9 @@ fn add_args(
         .text(&json(&request.selection)?)
         .text(request.key.as_str())
         .int(i64::from(request.stale == StaleRows::Force))
+        .int(request.rate.map(|rate| i64::from(rate.get())))
         .text(act.reason())
         .text(act.actor().name())
         .opt_text(key.map(RequestKey::as_str))
         .bytes(digest.to_vec()))
-}
-
-impl Replay {
-    /// A row of `replay` or `next_replay`.
-    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
-        let selection = serde_json::from_str(row.text("filter")?);
-        let stale = if row.bool("force")? {
-            StaleRows::Force
-        } else {
-            StaleRows::Skip
-        };
-        Ok(Self {
-            id: row.int("id")?,
-            state: row.word("state")?,
-            request: ReplayRequest {
-                selection: selection.map_err(|error| {
-                    StoreError::Unexpected(format!("the filter of a replay cannot be read: {error}"))
-                })?,
-                key: row.word("key_mode")?,
-                stale,
-            },
-            reason: row.text("reason")?.to_owned(),
-            requested_by: row.text("requested_by")?.to_owned(),
-            requeued: row.int("requeued")?,
-            left_alone: row.int("left_alone")?,
-            skipped: row.int("skipped")?,
-            last_outbox_id: row.int("last_outbox_id")?,
-            created_at: row.time("created_at")?,
-            finished_at: row.opt_time("finished_at")?,
-            cursor: Cursor(DeliveryId {
-                outbox_id: row.int("cursor_outbox_id")?,
-                destination: row.text("cursor_destination")?.to_owned(),
-            }),
-        })
-    }
-}
-
-impl DryRun {
-    fn add(&mut self, deliveries: &[Delivery], plan: &Plan) {
-        for delivery in deliveries {
-            self.matched += 1;
-            *self.by_state.entry(delivery.state.as_str()).or_default() += 1;
-            match plan.of_delivery(delivery) {
-                Planned::Requeue => self.requeued += 1,
-                Planned::LeaveAlone => self.left_alone += 1,
-                Planned::Skip => self.skipped += 1,
-            }
-            if self.sample.len() < SAMPLE {
-                self.sample.push(delivery.clone());
-            }
-        }
-    }
-}
-
-impl FromStr for ReplayState {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        match word {
-            "running" => Ok(Self::Running),
-            "done" => Ok(Self::Done),
-            "cancelled" => Ok(Self::Cancelled),
-            _ => Err(UnknownWord {
-                what: "state of a replay",
-                word: word.to_owned(),
-                known: "running, done, cancelled",
-            }),
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::deliveries::Delivery;
 use super::filter::{Cursor, DeliveryFilter, DeliveryId, Selection};
-use crate::core::delivery::State;
+use crate::core::delivery::{Reason, State};
 use crate::store::StoreError;
 use crate::store::database::{Args, Batch, Database, Row, sql};
 
@@ -47,8 +47,8 @@ enum Source {
     Indexes {
         /// Destinations whose owed deliveries count.
         owed: Vec<String>,
-        /// Destinations and states of which there are few.
-        trouble: Vec<(String, State)>,
+        /// Destinations and reasons of which there are few.
+        trouble: Vec<(String, Reason)>,
         /// Whether every settled delivery is looked at.
         all_settled: bool,
     },
@@ -129,7 +129,8 @@ impl<'d> Walk<'d> {
             .batch(
                 Batch::new()
                     .texts("destination", trouble.iter().map(|(name, _)| name.as_str()))
-                    .texts("state", trouble.iter().map(|(_, state)| state.as_str())),
+                    .words("state", trouble.iter().map(|(_, reason)| reason.state().as_str()))
+                    .words("reason", trouble.iter().map(|(_, reason)| reason.as_str())),
             );
         let statement = match self.direction {
             Direction::Down => sql!("delivery_ids_down"),
@@ -191,12 +192,12 @@ impl Source {
             return Ok(Self::listed(rows.iter().map(id).collect::<Result<_, _>>()?));
         }
         let states = filter.possible_states();
-        let ended = || states.iter().filter(|state| **state != State::Pending);
+        let few = [State::Pending, State::Dead, State::Uncertain];
+        let all_settled = states.iter().any(|state| !few.contains(state));
         // Of these there are few, and an index of their own.
-        let all_settled = ended().any(|state| !matches!(state, State::Dead | State::Uncertain));
         let trouble = names
             .iter()
-            .flat_map(|name| ended().map(|state| (name.clone(), *state)));
+            .flat_map(|name| filter.possible_troubles().map(|reason| (name.clone(), reason)));
         Ok(Self::Indexes {
             trouble: if all_settled { vec![] } else { trouble.collect() },
             owed: if states.contains(&State::Pending) {
@@ -243,6 +244,7 @@ fn within(outbox_id: i64, filter: &DeliveryFilter) -> bool {
         && filter.last_outbox_id.is_none_or(|last| outbox_id <= last)
 }
 
+/// The id in a row of `outbox_id` and `destination`.
 pub(super) fn id(row: &Row) -> Result<DeliveryId, StoreError> {
     Ok(DeliveryId {
         outbox_id: row.int("outbox_id")?,

@@ -168,7 +168,7 @@ on_both! {
         let other = body.replace("dead", "delivered");
         assert!(client.post_with("/v1/replays", &other, key).await.problem(422).contains("replay 1"));
 
-        while world.store.advance_replays(10).await.unwrap() > 0 {}
+        while world.store.advance_replays(10).await.unwrap().looked_at > 0 {}
         let done = client.get("/v1/replays/1").await.json();
         assert_eq!((done["state"].as_str(), done["requeued"].as_u64()), (Some("done"), Some(4)));
         assert_eq!((&done["filter"], &done["key"], &done["force"]), (&json!({"states": ["dead"]}), &json!("same"), &json!(false)));
@@ -216,7 +216,7 @@ on_both! {
         let wrong = client.post("/v1/status", "{}").await;
         assert!(wrong.problem(405).contains("`/v1/status` does not take POST"));
         assert_eq!(wrong.header("allow"), Some("GET,HEAD"));
-        client.get("/v1/replays").await.problem(405);
+        client.get("/v1/replays/1/cancel").await.problem(405);
         let form = "POST /v1/replays HTTP/1.1\r\nauthorization: Bearer a-token-for-tests\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nhost: t\r\nconnection: close\r\n\r\n{}";
         client.send(form).await.problem(415);
         let large = format!(r#"{{"reason": "{}"}}"#, "x".repeat(2_000));

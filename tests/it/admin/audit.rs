@@ -13,12 +13,48 @@ use super::world::{Backend, World, on_both};
 
 /// Each operation that changes something: where, with which body, and what the audit says of it. In an order in which each has
 /// something to change.
-const CHANGES: [(&str, &str, &str, &str); 6] = [
+const CHANGES: [(&str, &str, &str, &str); 14] = [
     (
         "cancel_delivery",
         "/v1/deliveries/1/crm/cancel",
         BECAUSE,
         "cancel: delivery 1 to crm",
+    ),
+    (
+        "cancel_deliveries",
+        "/v1/deliveries/cancel",
+        r#"{"ids": [{"outbox_id": 2, "destination": "crm"}], "reason": "it is the test"}"#,
+        "cancel: delivery 2 to crm",
+    ),
+    (
+        "retry_delivery_now",
+        "/v1/deliveries/3/crm/retry-now",
+        BECAUSE,
+        "retry-now: delivery 3 to crm",
+    ),
+    (
+        "retry_deliveries_now",
+        "/v1/deliveries/retry-now",
+        r#"{"filter": {"destination": "crm"}, "reason": "it is the test"}"#,
+        "retry-now: delivery 4 to crm",
+    ),
+    (
+        "mark_delivery_delivered",
+        "/v1/deliveries/1/hook/mark-delivered",
+        EVIDENT,
+        "mark-delivered: delivery 1 to hook",
+    ),
+    (
+        "mark_deliveries_delivered",
+        "/v1/deliveries/mark-delivered",
+        r#"{"ids": [{"outbox_id": 2, "destination": "hook"}], "reason": "it is the test", "evidence": "a log"}"#,
+        "mark-delivered: delivery 2 to hook",
+    ),
+    (
+        "skip_head",
+        "/v1/deliveries/6/crm/skip-head",
+        BECAUSE,
+        "skip-head: delivery 5 to crm",
     ),
     (
         "pause_destination",
@@ -38,6 +74,13 @@ const CHANGES: [(&str, &str, &str, &str); 6] = [
         r#"{"filter": {"states": ["dead"]}, "reason": "it is the test"}"#,
         "replay: replay 1",
     ),
+    ("pause_replay", "/v1/replays/1/pause", BECAUSE, "pause: replay 1"),
+    (
+        "resume_replay",
+        "/v1/replays/1/resume",
+        BECAUSE,
+        "resume: replay 1",
+    ),
     (
         "cancel_replay",
         "/v1/replays/1/cancel",
@@ -52,12 +95,18 @@ const CHANGES: [(&str, &str, &str, &str); 6] = [
     ),
 ];
 const BECAUSE: &str = r#"{"reason": "it is the test"}"#;
+const EVIDENT: &str = r#"{"reason": "it is the test", "evidence": "a log"}"#;
 
 on_both! {
     async fn every_change_is_on_record_once_with_who_from_where_and_why(backend: Backend) {
         let world = World::new(backend).await;
         world.commit_orders(1, 4).await;
         world.settle("hook", "true", Reason::Refused).await;
+        let hour = match backend { Backend::Postgres => "now() + interval '1 hour'", Backend::Sqlite => "now() + 3600000000" };
+        world.execute(&format!("update aftercommit.owed set due_at = {hour} where outbox_id in (3, 4)")).await;
+        // The second one waits behind the first.
+        world.execute("insert into aftercommit.outbox (topic, row_key, row_version, op, payload)
+            values ('orders', 'same', 1, 'event', '{}'), ('orders', 'same', 2, 'event', '{}')").await;
         let client = Client::of(&world).await;
         let ada = token(&world, "ada", Role::Operator, 1).await;
         let operations = Operation::all(&document(&client).await).into_iter();

@@ -1,10 +1,10 @@
 //! What happens between a look and a write, held open by a lock of the story: on PostgreSQL, where locks can be watched.
 
 use aftercommit::core::delivery::{Reason, State};
-use aftercommit::store::Store as _;
 use aftercommit::store::admin::{
-    Cancelled, DeliveryFilter, KeyMode, ReplayRequest, ReplayState, Selection, StaleRows,
+    Cancelled, DeliveryFilter, KeyMode, MissingRows, ReplayRequest, ReplayState, Selection, StaleRows,
 };
+use aftercommit::store::{Backfill, Store as _};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::world::{Backend, World, act, id};
@@ -72,9 +72,10 @@ async fn a_delivery_that_is_cancelled_during_a_step_of_a_replay_stays_cancelled(
         ..Default::default()
     };
     let request = ReplayRequest {
-        selection: Selection::Filter(filter),
+        selection: Selection::Filter(filter).into(),
         key: KeyMode::Same,
         stale: StaleRows::Skip,
+        rate: None,
     };
     world.admin.create_replay(&request, None, &act()).await.unwrap();
     let person = begin(&world, "select 1 from aftercommit.replay for update").await;
@@ -88,7 +89,7 @@ async fn a_delivery_that_is_cancelled_during_a_step_of_a_replay_stays_cancelled(
         "update aftercommit.settled set state = 'cancelled', reason = 'operator' where outbox_id = 1";
     commit(person, cancels).await;
 
-    assert_eq!(step.await.unwrap(), 2);
+    assert_eq!(step.await.unwrap().looked_at, 2);
     let replay = world.admin.replay(1).await.unwrap();
     assert_eq!(
         (replay.state, replay.requeued, replay.left_alone),
@@ -103,9 +104,10 @@ async fn a_replay_that_is_cancelled_during_a_step_does_not_take_it() {
     world.commit_orders(1, 2).await;
     world.settle("crm", "true", Reason::Refused).await;
     let request = ReplayRequest {
-        selection: Selection::Ids(vec![id(1, "crm"), id(2, "crm")]),
+        selection: Selection::Ids(vec![id(1, "crm"), id(2, "crm")]).into(),
         key: KeyMode::Same,
         stale: StaleRows::Skip,
+        rate: None,
     };
     world.admin.create_replay(&request, None, &act()).await.unwrap();
     let person = begin(&world, "update aftercommit.replay set state = 'cancelled'").await;
@@ -117,6 +119,48 @@ async fn a_replay_that_is_cancelled_during_a_step_does_not_take_it() {
     }
     commit(person, "select 1").await;
 
-    assert_eq!(step.await.unwrap(), 0);
+    assert_eq!(step.await.unwrap().looked_at, 0);
     assert_eq!(world.state(1, "crm").await, State::Dead);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_was_delivered_while_a_step_found_it_missing_is_not_owed_again() {
+    let world = World::new(Backend::Postgres).await;
+    world.commit_orders(1, 2).await;
+    world
+        .execute("delete from aftercommit.owed where destination = 'hook'")
+        .await;
+    let missing = MissingRows {
+        destination: "hook".to_owned(),
+        topic: None,
+        row_key: None,
+        since: None,
+        until: None,
+        first_outbox_id: None,
+        last_outbox_id: None,
+        versions: Backfill::Newest,
+    };
+    let request = ReplayRequest {
+        selection: missing.into(),
+        key: KeyMode::Same,
+        stale: StaleRows::Skip,
+        rate: None,
+    };
+    world.admin.create_replay(&request, None, &act()).await.unwrap();
+    let other = begin(&world, "select 1 from aftercommit.replay for update").await;
+
+    let mut step = Box::pin(world.store.advance_replays(10));
+    tokio::select! {
+        done = &mut step => panic!("it did not wait: {done:?}"),
+        () = until_somebody_waits(&world) => {}
+    }
+    let delivered =
+        "insert into aftercommit.settled (outbox_id, destination, state, reason, attempts, key_epoch)
+        values (1, 'hook', 'delivered', 'accepted', 1, 0)";
+    commit(other, delivered).await;
+
+    assert_eq!(step.await.unwrap().looked_at, 2);
+    let replay = world.admin.replay(1).await.unwrap();
+    assert_eq!((replay.requeued, replay.left_alone), (1, 1));
+    world.assert_none_lost(4).await;
 }

@@ -27,6 +27,17 @@ async fn mixed(backend: Backend) -> World {
     world.commit_orders(1, 60).await;
     world.settle("crm", "outbox_id % 3 = 0", Reason::Accepted).await;
     world.settle("crm", "outbox_id % 7 = 1", Reason::Refused).await;
+    // The last answer counts.
+    for (number, status) in [(1, 500), (2, 422)] {
+        world
+            .execute(&format!(
+                "insert into aftercommit.attempt (outbox_id, destination, number, key_epoch, lease_epoch, outcome, http_status,
+                    started_at, duration_us)
+                 select outbox_id, destination, {number}, 0, 1, 'refused', {status}, now(), 1
+                 from aftercommit.settled where state = 'dead'"
+            ))
+            .await;
+    }
     world
         .settle("hook", "outbox_id % 10 = 0", Reason::OutcomeUnknown)
         .await;
@@ -51,6 +62,8 @@ on_both! {
             (crm(states(&[State::Dead, State::Delivered])), "destination = 'crm' and state in ('dead', 'delivered')"),
             (DeliveryFilter { reason: Some(Reason::AgeExhausted), ..Default::default() }, "reason = 'age_exhausted'"),
             (DeliveryFilter { reason: Some(Reason::AgeExhausted), ..states(&[State::Pending]) }, "false"),
+            (DeliveryFilter { http_status: Some(422), ..Default::default() }, "destination = 'crm' and outbox_id % 7 = 1 and outbox_id % 3 <> 0"),
+            (DeliveryFilter { http_status: Some(500), ..states(&[State::Dead]) }, "false"),
             (DeliveryFilter { topic: Some("accounts".to_owned()), ..Default::default() }, "false"),
             (DeliveryFilter { first_outbox_id: Some(10), last_outbox_id: Some(20), ..Default::default() },
                 "outbox_id between 10 and 20"),

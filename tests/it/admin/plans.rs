@@ -26,8 +26,8 @@ async fn postgres_walks_along_its_indexes() {
         .execute(&mut connection)
         .await
         .unwrap();
-    let ids = "9, 'crm', 10, 10, '{crm}', '{crm}', '{dead}'";
-    let nothing = "null, null, null, null, null, null";
+    let ids = "9, 'crm', 10, 10, '{crm}', '{crm}', '{dead}', '{refused}'";
+    let nothing = "null, null, null, null, null, null, null";
     for (text, args) in [
         (statement!("postgres", "delivery_ids_down"), ids),
         (statement!("postgres", "delivery_ids_up"), ids),

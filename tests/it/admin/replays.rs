@@ -9,13 +9,14 @@ use aftercommit::store::admin::{
     StaleRows,
 };
 
-use super::world::{Backend, World, act, connect, id, on_both, settle_owed};
+use super::world::{Backend, World, act, connect, finish, id, new, on_both, settle_owed};
 
 fn request(selection: Selection) -> ReplayRequest {
     ReplayRequest {
-        selection,
+        selection: selection.into(),
         key: KeyMode::Same,
         stale: StaleRows::Skip,
+        rate: None,
     }
 }
 
@@ -26,26 +27,8 @@ fn of(states: &[State]) -> ReplayRequest {
     }))
 }
 
-fn new(created: Created) -> Replay {
-    match created {
-        Created::New(replay) => replay,
-        other => panic!("{other:?}"),
-    }
-}
-
 async fn start(world: &World, request: &ReplayRequest) -> Replay {
     new(world.admin.create_replay(request, None, &act()).await.unwrap())
-}
-
-/// Works off every replay in steps of `limit`. Returns how many deliveries were looked at.
-async fn finish(world: &World, limit: u32) -> u64 {
-    let mut total = 0;
-    loop {
-        match world.store.advance_replays(limit).await.unwrap() {
-            0 => return total,
-            looked_at => total += looked_at,
-        }
-    }
 }
 
 on_both! {
@@ -243,7 +226,7 @@ on_both! {
         let after = aftercommit::store::SqlStore::new(database);
         let mut looked_at = 300;
         loop {
-            match after.advance_replays(100).await.unwrap() {
+            match after.advance_replays(100).await.unwrap().looked_at {
                 0 => break,
                 count => looked_at += count,
             }
@@ -275,7 +258,7 @@ on_both! {
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..4 {
             let store = world.store.clone();
-            tasks.spawn(async move { while store.advance_replays(50).await.unwrap() > 0 {} });
+            tasks.spawn(async move { while store.advance_replays(50).await.unwrap().looked_at > 0 {} });
         }
         tasks.join_all().await;
         let done = world.admin.replay(replay.id).await.unwrap();
@@ -300,7 +283,7 @@ on_both! {
             tasks.spawn(async move {
                 for _ in 0..3 {
                     admin.create_replay(&of(&[State::Delivered]), None, &act()).await.unwrap();
-                    while store.advance_replays(64).await.unwrap() > 0 {}
+                    while store.advance_replays(64).await.unwrap().looked_at > 0 {}
                 }
             });
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aftercommit::core::delivery::{Reason, State};
 use aftercommit::store::admin::{
-    Act, Actor, AdminStore, Delivery, DeliveryFilter, DeliveryId, Page, PageSize,
+    Act, Actor, AdminStore, Created, Delivery, DeliveryFilter, DeliveryId, Page, PageSize, Replay,
 };
 use aftercommit::store::{
     FetchLimits, Lease, Record, RelayId, Settlement, SettlementKind, Shard, SqlStore, Store as _,
@@ -195,4 +195,23 @@ pub(super) fn id(outbox_id: i64, destination: &str) -> DeliveryId {
 
 pub(super) fn act() -> Act {
     Act::new(Actor::new("tester", "a test"), "because of the test").unwrap()
+}
+
+/// The job that a request has made.
+pub(super) fn new(created: Created) -> Replay {
+    match created {
+        Created::New(replay) => replay,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Works off every replay that may go on in steps of `limit`. Returns how many deliveries were looked at.
+pub(super) async fn finish(world: &World, limit: u32) -> u64 {
+    let mut total = 0;
+    loop {
+        match world.store.advance_replays(limit).await.unwrap().looked_at {
+            0 => return total,
+            looked_at => total += looked_at,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::store::world::{Backend, World, on_both};
 
 use super::command::Project;
 
-const DESTINATIONS: &str = r#"
+pub(super) const DESTINATIONS: &str = r#"
 [topics.orders]
 kind = "event"
 [destinations.crm]
@@ -16,7 +16,7 @@ topics = ["orders"]
 "#;
 
 /// Three orders are owed to `crm`.
-async fn orders(world: &World) -> Project {
+pub(super) async fn orders(world: &World) -> Project {
     let project = Project::with(&format!("[database]\nurl = \"{}\"\n{DESTINATIONS}", world.url));
     project.run(&["apply"]).await.done();
     let input = "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n";

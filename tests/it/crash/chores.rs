@@ -105,9 +105,10 @@ async fn replayed_and_killed(backend: Backend, key: KeyMode) -> (World, i64) {
         ..DeliveryFilter::default()
     };
     let request = ReplayRequest {
-        selection: Selection::Filter(delivered),
+        selection: Selection::Filter(delivered).into(),
         key,
         stale: StaleRows::Skip,
+        rate: None,
     };
     let act = Act::new(Actor::new("tester", "a test"), "because of the test").unwrap();
     let created = admin(&world).create_replay(&request, None, &act).await.unwrap();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use aftercommit::core::delivery::State;
 use aftercommit::mock::receiver::{Fault, Rule};
 use aftercommit::store::admin::{
-    Act, Actor, AdminStore, DeliveryFilter, KeyMode, ReplayRequest, Selection, StaleRows,
+    Act, Actor, AdminStore, DeliveryFilter, DeliveryId, Evidence, Hurried, KeyMode, ReplayRequest, Selection,
+    StaleRows,
 };
 
 use super::world::{Backend, SWIFT, World, on_both};
@@ -14,6 +15,9 @@ use super::world::{Backend, SWIFT, World, on_both};
 fn hold() -> String {
     "uncertain_policy = \"hold\"\n".to_owned() + SWIFT
 }
+
+/// Retries that never come within a test.
+const PATIENT: &str = "[destinations.hook.retry]\nfirst = \"1h\"\nmax_delay = \"1h\"\n";
 
 /// Three orders of one row key, of which the first was processed, and its answer lost.
 async fn one_uncertain_holds_two(backend: Backend) -> World {
@@ -43,9 +47,10 @@ fn all_that_is(state: State) -> Selection {
 
 async fn replay(world: &World, state: State) {
     let request = ReplayRequest {
-        selection: all_that_is(state),
+        selection: all_that_is(state).into(),
         key: KeyMode::New,
         stale: StaleRows::Skip,
+        rate: None,
     };
     admin(world).create_replay(&request, None, &act()).await.unwrap();
 }
@@ -78,6 +83,43 @@ on_both! {
         world.until(&[("uncertain", 1), ("pending", 2)]).await;
         let cancelled = admin(&world).cancel(&all_that_is(State::Uncertain), &act()).await.unwrap();
         assert_eq!(cancelled.cancelled, 1);
+        world.until(&[("cancelled", 1), ("delivered", 2)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn a_delivery_that_waits_for_an_hour_is_sent_when_a_person_asks_for_it(backend: Backend) {
+        let world = World::with(backend, PATIENT).await;
+        world.receiver.script([Rule::next(2, Fault::Fail { status: 500 })]).unwrap();
+        world.orders(2, |number| format!("o-{number}")).await;
+        let relay = world.relay(PATIENT).await;
+        world.until_number("select count(*) from aftercommit.owed where attempts = 1", 2).await;
+        let first = Selection::Ids(vec![DeliveryId { outbox_id: 1, destination: "hook".to_owned() }]);
+        let hurried = admin(&world).retry_now(&first, &act()).await.unwrap();
+        assert_eq!(hurried, Hurried { hurried: 1, left_alone: 0 });
+        world.until(&[("delivered", 1), ("pending", 1)]).await;
+        let rest = admin(&world).retry_now(&all_that_is(State::Pending), &act()).await.unwrap();
+        assert_eq!(rest.hurried, 1);
+        world.until(&[("delivered", 2)]).await;
+        world.finish([relay]).await;
+    }
+
+    async fn an_uncertain_delivery_that_a_person_knows_was_taken_frees_its_row_key(backend: Backend) {
+        let world = one_uncertain_holds_two(backend).await;
+        let relay = world.relay(&hold()).await;
+        world.until(&[("uncertain", 1), ("pending", 2)]).await;
+        let evidence = Evidence::new("their log").unwrap();
+        admin(&world).mark_delivered(&all_that_is(State::Uncertain), &evidence, &act()).await.unwrap();
+        world.until(&[("delivered", 3)]).await;
+        assert_eq!(world.effects().len(), 3, "nothing was sent again");
+        world.finish([relay]).await;
+    }
+
+    async fn a_head_that_is_skipped_lets_the_next_one_go_on(backend: Backend) {
+        let world = one_uncertain_holds_two(backend).await;
+        let relay = world.relay(&hold()).await;
+        world.until(&[("uncertain", 1), ("pending", 2)]).await;
+        let blocked = DeliveryId { outbox_id: 3, destination: "hook".to_owned() };
+        assert_eq!(admin(&world).skip_head(&blocked, &act()).await.unwrap().skipped, 1);
         world.until(&[("cancelled", 1), ("delivered", 2)]).await;
         world.finish([relay]).await;
     }

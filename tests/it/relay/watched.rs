@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use aftercommit::core::row::RowId;
 use aftercommit::store::{
-    Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow, NotedUsage,
-    Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Tally, Uncertain,
+    Advanced, Beat, CancelAsked, Commits, DispatchId, Failing, FetchLimits, Fetched, Lease, LeaseRow,
+    NotedUsage, Orphan, Owed, OwedId, Record, Recorded, RelayId, Shard, Store, StoreError, Tally, Uncertain,
 };
 use tokio::sync::watch;
 
@@ -386,7 +386,7 @@ impl Store for Watched {
         routed
     }
 
-    async fn advance_replays(&self, limit: u32) -> Result<u64, StoreError> {
+    async fn advance_replays(&self, limit: u32) -> Result<Advanced, StoreError> {
         let advanced = self.inner.advance_replays(limit).await;
         self.changed();
         advanced

@@ -25,6 +25,9 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
     let replay = format!("`aftercommit replay {name} --reason …` sends it again under the same key");
     match reason {
         Reason::Accepted => Finding::of(format!("it was delivered at {when}: {met}")),
+        Reason::Confirmed => Finding::of(format!(
+            "a person confirmed at {when} that it was delivered: {met}"
+        )),
         Reason::Refused => Finding::with(
             format!("it is dead since {when}, since the receiver refused it for good: {met}"),
             format!("mend what it was refused for, then {replay}"),

@@ -1,11 +1,12 @@
--- $1 states; $2 destination, $3 topic, $4 row key, $5 reason, $6 since, $7 until: null if it does not matter
--- $8 outbox ids and $9 destinations: the ids to choose from
+-- $1 states; $2 destination, $3 topic, $4 row key, $5 reason, $6 since, $7 until, $8 HTTP status of the last
+-- attempt: null if it does not matter
+-- $9 outbox ids and $10 destinations: the ids to choose from
 select
     outbox.id as outbox_id, wanted.destination, coalesce(settled.state, 'pending') as state, settled.reason,
     outbox.topic, outbox.row_key, outbox.row_version, outbox.op, outbox.created_at,
     coalesce(owed.attempts, settled.attempts) as attempts, coalesce(owed.key_epoch, settled.key_epoch) as key_epoch,
     owed.due_at, owed.owed_at, owed.unknown_since, owed.cancel_at, settled.at as settled_at
-from unnest($8::bigint[], $9::text[]) as wanted (outbox_id, destination)
+from unnest($9::bigint[], $10::text[]) as wanted (outbox_id, destination)
 join aftercommit.outbox on outbox.id = wanted.outbox_id
 left join aftercommit.owed on owed.destination = wanted.destination and owed.outbox_id = wanted.outbox_id
 -- What is owed once more is pending, whatever it was before.
@@ -19,3 +20,10 @@ where (owed.outbox_id is not null or settled.outbox_id is not null)
     and ($5::text is null or settled.reason = $5)
     and ($6::timestamptz is null or outbox.created_at >= $6)
     and ($7::timestamptz is null or outbox.created_at < $7)
+    and ($8::bigint is null or $8 = (
+        select attempt.http_status
+        from aftercommit.attempt
+        where attempt.outbox_id = wanted.outbox_id and attempt.destination = wanted.destination
+        order by attempt.number desc
+        limit 1
+    ))

@@ -1,5 +1,5 @@
 -- $1 outbox id and $2 destination to go on from; $3 ids at most, $4 ids of any settled state at most
--- $5 destinations whose owed deliveries count; $6 and $7 destinations and states of trouble that count
+-- $5 destinations whose owed deliveries count; $6 to $8 destinations, states and reasons of trouble that count
 --
 -- Each part walks along an index, and stops after so many ids. One statement, so one snapshot: a delivery that is
 -- settled or replayed meanwhile stands in one of the tables.
@@ -19,12 +19,13 @@
 union
 (
     select troubled.outbox_id, wanted.destination
-    from unnest($6::text[], $7::text[]) as wanted (destination, state)
+    from unnest($6::text[], $7::text[], $8::text[]) as wanted (destination, state, reason)
     cross join lateral (
         select settled.outbox_id
         from aftercommit.settled
         where settled.destination = wanted.destination
             and settled.state = wanted.state
+            and settled.reason = wanted.reason
             and settled.state in ('dead', 'uncertain')
             and settled.outbox_id <= $1
             and (settled.outbox_id < $1 or settled.destination > $2)

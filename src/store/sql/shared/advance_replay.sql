@@ -3,4 +3,4 @@
 -- The guard: of two workers that took the same step, the second finds the cursor moved, and does nothing. The lock is
 -- held until the step is committed together with its cursor.
 update aftercommit.replay set cursor_outbox_id = $4, cursor_destination = $5
-where id = $1 and state = 'running' and cursor_outbox_id = $2 and cursor_destination = $3
+where id = $1 and state = 'running' and cursor_outbox_id = $2 and cursor_destination = $3 and next_step_at <= now()

@@ -1,8 +1,11 @@
--- $1 replay; $2 requeued, $3 left alone, $4 skipped by this step; $5 its state after it
+-- $1 replay; $2 requeued, $3 left alone, $4 in flight, $5 skipped by this step; $6 its state after it; $7 when the next
+-- step may come
 update aftercommit.replay set
     requeued = requeued + $2,
     left_alone = left_alone + $3,
-    skipped = skipped + $4,
-    state = $5,
-    finished_at = case when $5 = 'done' then now() end
+    in_flight = in_flight + $4,
+    skipped = skipped + $5,
+    state = $6,
+    next_step_at = $7,
+    finished_at = case when $6 = 'done' then now() end
 where id = $1

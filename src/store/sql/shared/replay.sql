@@ -1,4 +1,4 @@
-select id, state, filter, key_mode, force, reason, requested_by, request_digest, cursor_outbox_id, cursor_destination,
-    last_outbox_id, requeued, left_alone, skipped, created_at, finished_at
+select id, state, filter, key_mode, force, rate, reason, requested_by, request_digest, cursor_outbox_id, cursor_destination,
+    last_outbox_id, requeued, left_alone, in_flight, skipped, created_at, finished_at
 from aftercommit.replay
 where id = $1

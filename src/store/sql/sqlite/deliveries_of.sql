@@ -1,12 +1,13 @@
--- $1 states; $2 destination, $3 topic, $4 row key, $5 reason, $6 since, $7 until: null if it does not matter
--- $8 the ids to choose from
+-- $1 states; $2 destination, $3 topic, $4 row key, $5 reason, $6 since, $7 until, $8 HTTP status of the last
+-- attempt: null if it does not matter
+-- $9 the ids to choose from
 select
     outbox.id as outbox_id, wanted.destination, coalesce(settled.state, 'pending') as state, settled.reason,
     outbox.topic, outbox.row_key, outbox.row_version, outbox.op, outbox.created_at,
     coalesce(owed.attempts, settled.attempts) as attempts, coalesce(owed.key_epoch, settled.key_epoch) as key_epoch,
     owed.due_at, owed.owed_at, owed.unknown_since, owed.cancel_at, settled.at as settled_at
 from (
-    select value ->> 'outbox_id' as outbox_id, value ->> 'destination' as destination from json_each($8)
+    select value ->> 'outbox_id' as outbox_id, value ->> 'destination' as destination from json_each($9)
 ) as wanted
 join outbox on outbox.id = wanted.outbox_id
 left join owed on owed.destination = wanted.destination and owed.outbox_id = wanted.outbox_id
@@ -21,3 +22,10 @@ where (owed.outbox_id is not null or settled.outbox_id is not null)
     and ($5 is null or settled.reason = $5)
     and ($6 is null or outbox.created_at >= $6)
     and ($7 is null or outbox.created_at < $7)
+    and ($8 is null or $8 = (
+        select attempt.http_status
+        from attempt
+        where attempt.outbox_id = wanted.outbox_id and attempt.destination = wanted.destination
+        order by attempt.number desc
+        limit 1
+    ))

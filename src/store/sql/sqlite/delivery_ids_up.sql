@@ -1,5 +1,5 @@
 -- $1 outbox id and $2 destination to go on from; $3 ids at most, $4 ids of any settled state at most
--- $5 destinations whose owed deliveries count; $6 destinations and states of trouble that count
+-- $5 destinations whose owed deliveries count; $6 destinations, states and reasons of trouble that count
 --
 -- The other way round than `delivery_ids_down`: from the oldest on. Why it is so is said there.
 select owed.outbox_id, owed.destination
@@ -24,6 +24,7 @@ from json_each($6) as wanted
 join settled
     on settled.destination = wanted.value ->> 'destination'
     and settled.state = wanted.value ->> 'state'
+    and settled.reason = wanted.value ->> 'reason'
     and settled.state in ('dead', 'uncertain')
     and settled.outbox_id >= $1
     and settled.outbox_id <= coalesce(
@@ -32,6 +33,7 @@ join settled
             from settled as edge
             where edge.destination = wanted.value ->> 'destination'
                 and edge.state = wanted.value ->> 'state'
+                and edge.reason = wanted.value ->> 'reason'
                 and edge.state in ('dead', 'uncertain')
                 and edge.outbox_id >= $1
             order by edge.outbox_id

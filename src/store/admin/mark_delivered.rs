@@ -1,0 +1,80 @@
+//! Marking as delivered: a person has evidence that the receiver took what is uncertain, or was given up.
+//!
+//! The evidence goes on record with the act. An uncertain delivery lets go of its row key with it, and an older version of
+//! its row is overtaken from then on, as if the answer had come.
+
+use super::by_hand::{Deed, Met};
+use super::filter::Selection;
+use super::{Act, AdminError, AdminStore};
+use crate::store::StoreError;
+use crate::store::database::{Args, Transaction, sql};
+
+/// How a person knows that the receiver took it. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence(String);
+
+/// What became of the deliveries that were selected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+pub struct Marked {
+    /// They are delivered, with the reason `confirmed`.
+    pub marked: u64,
+    /// They are neither uncertain nor dead.
+    pub left_alone: u64,
+}
+
+impl Evidence {
+    /// What is known and from where, for example the id that the receiver gave; not empty.
+    pub fn new(text: &str) -> Result<Self, AdminError> {
+        match text.trim() {
+            "" => Err(AdminError::NoEvidence),
+            text => Ok(Self(text.to_owned())),
+        }
+    }
+
+    /// As it goes on record.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AdminStore {
+    /// Marks as delivered what is selected and uncertain or dead.
+    pub async fn mark_delivered(
+        &self,
+        selection: &Selection,
+        evidence: &Evidence,
+        act: &Act,
+    ) -> Result<Marked, AdminError> {
+        let deed = Deed::MarkDelivered;
+        let met = self.settle_by_hand(selection, deed, Some(evidence), act).await?;
+        Ok(met.into())
+    }
+
+    /// What [`AdminStore::mark_delivered`] would do. Nothing is written.
+    pub async fn would_mark_delivered(&self, selection: &Selection) -> Result<Marked, AdminError> {
+        let met = self.would_settle(selection, Deed::MarkDelivered).await?;
+        Ok(met.into())
+    }
+}
+
+/// Marks those that are still uncertain or dead.
+pub(super) async fn mark(
+    transaction: &mut Transaction,
+    destination: &str,
+    ids: &[i64],
+) -> Result<Met, StoreError> {
+    let args = Args::new().text(destination).ints(ids);
+    Ok(Met {
+        done: transaction.execute(sql!("mark_delivered"), args).await?,
+        ..Met::default()
+    })
+}
+
+impl From<Met> for Marked {
+    fn from(met: Met) -> Self {
+        Self {
+            marked: met.done,
+            left_alone: met.left_alone + met.requested,
+        }
+    }
+}

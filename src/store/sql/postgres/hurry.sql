@@ -1,0 +1,5 @@
+-- $1 destination, $2 outbox ids
+--
+-- What is on the wire is due already. Attempts and key epoch stay, so a record that is under way is not disturbed.
+update aftercommit.owed set due_at = now()
+where destination = $1 and outbox_id = any($2::bigint[]) and due_at > now()

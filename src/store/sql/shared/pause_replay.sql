@@ -1,0 +1,1 @@
+update aftercommit.replay set state = 'paused' where id = $1 and state = 'running'
