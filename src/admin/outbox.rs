@@ -122,9 +122,11 @@ async fn mapping(state: &AdminState, uri: &Uri) -> Result<Option<Mapping>, Probl
     let (topic, key) = match (topic, key) {
         (Some(topic), Some(key)) => (topic, key),
         (None, None) if version.is_none() && op.is_none() => return Ok(None),
-        _ => {
-            let problem = "give topic and key, or neither: then each row says itself what it is";
-            return Err(Problem::bad_parameter("topic", problem));
+        (topic, _) => {
+            let missing = if topic.is_none() { "topic" } else { "key" };
+            let problem =
+                "it is missing; give topic and key, or neither: then each row says itself what it is";
+            return Err(Problem::bad_parameter(missing, problem));
         }
     };
     let op = if let Some(op) = op {

@@ -262,7 +262,10 @@ impl From<StoreError> for Problem {
             );
         }
         match error {
-            StoreError::Refused(detail) | StoreError::Duplicate(detail) => Self::unprocessable(detail),
+            StoreError::Refused(objection)
+            | StoreError::Duplicate(objection)
+            | StoreError::Missing(objection)
+            | StoreError::Declined(objection) => Self::unprocessable(objection.to_string()),
             _ => Self::internal(),
         }
     }

@@ -161,7 +161,7 @@ impl Run {
     async fn next(&mut self) -> Handed {
         let not_to_its_end = || {
             let problem = format!("{} was not read to its end", self.input);
-            Handed::Problem(StoreError::Refused(problem).into())
+            Handed::Problem(StoreError::Refused(problem.into()).into())
         };
         self.handed.recv().await.unwrap_or_else(not_to_its_end)
     }
@@ -187,7 +187,7 @@ impl Run {
                     return Ok(Ended::Whole(self.outcome));
                 }
                 Handed::Problem(problem) => {
-                    let rollback = StoreError::Refused(problem.to_string());
+                    let rollback = StoreError::Refused(problem.to_string().into());
                     return Err(self.give_up(Cause::Problem(problem), rollback));
                 }
             }
@@ -199,14 +199,14 @@ impl Run {
         let Batch { rows, lines, bad, .. } = batch;
         let enqueued = match &mut self.bad {
             BadRows::Stop => match Outbox::enqueue_all(&mut *transaction, &rows).await {
-                Err(StoreError::Refused(problem) | StoreError::Duplicate(problem)) => {
+                Err(StoreError::Refused(objection) | StoreError::Duplicate(objection)) => {
                     let input = Arc::clone(&self.input);
-                    let rollback = StoreError::Refused(problem.clone());
+                    let rollback = StoreError::Refused(objection.clone());
                     let suspects = Suspects {
                         input,
                         rows,
                         lines,
-                        problem,
+                        objection,
                     };
                     return Err(self.give_up(Cause::Suspects(suspects), rollback));
                 }
@@ -224,7 +224,7 @@ impl Run {
                 bad.sort_by_key(|bad| bad.line);
                 self.outcome.refused += bad.len() as u64;
                 if let Err(source) = bad.iter().try_for_each(set_aside) {
-                    let rollback = StoreError::Refused(source.to_string());
+                    let rollback = StoreError::Refused(source.to_string().into());
                     return Err(self.give_up(Cause::Problem(CaptureError::SetAside(source)), rollback));
                 }
                 enqueued

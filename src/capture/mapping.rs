@@ -3,6 +3,8 @@
 //! Pure: texts in, texts or a problem in words out. The line number is the reader's to add.
 
 use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
 
 use crate::core::canonical::canonical;
 use crate::core::row::{NewRow, Op};
@@ -17,7 +19,8 @@ pub struct Mapping {
     pub op: Op,
     /// The fields that make the row key, at least one; of several as [`row_key`] says. None may be null.
     pub key: Vec<String>,
-    /// The field that orders the versions of a row: a whole number, or an RFC 3339 time, which counts as microseconds.
+    /// The field that orders the versions of a row: a whole number, an RFC 3339 time, which counts as microseconds, or a date: its
+    /// midnight in UTC.
     pub version: Option<String>,
 }
 
@@ -35,7 +38,7 @@ impl Mapping {
                 let value = values.pop().unwrap_or_default();
                 Some(read_version(&value).ok_or_else(|| {
                     format!(
-                        "the version field `{field}` is neither a whole number of 64 bits nor an RFC 3339 time"
+                        "the version field `{field}` is no whole number of 64 bits, RFC 3339 time or date"
                     )
                 })?)
             }
@@ -60,8 +63,17 @@ fn read_version(value: &str) -> Option<i64> {
     if let Ok(number) = value.parse() {
         return Some(number);
     }
-    let time: Timestamp = value.parse().ok()?;
+    let time: Timestamp = value.parse().ok().or_else(|| midnight(value))?;
     Some(time.as_microsecond())
+}
+
+/// The first moment in UTC of a date such as `2025-05-18`; of nothing else that begins with one.
+fn midnight(value: &str) -> Option<Timestamp> {
+    let is_date = value.len() == 10 && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let date: Date = is_date.then(|| value.parse().ok())??;
+    TimeZone::UTC
+        .to_timestamp(date.to_datetime(Time::midnight()))
+        .ok()
 }
 
 /// What the outbox would refuse, or the relay could not send: here the line is still known.
@@ -117,12 +129,16 @@ mod tests {
         assert_eq!(version_of("9223372036854775807"), Ok(Some(i64::MAX)));
         assert_eq!(version_of("1970-01-01T00:00:01.5Z"), Ok(Some(1_500_000)));
         assert_eq!(version_of("1970-01-01T02:00:00+02:00"), Ok(Some(0)));
+        assert_eq!(version_of("1970-01-02"), Ok(Some(86_400_000_000)));
         for wrong in [
             "1.5",
             "9223372036854775808",
             "",
             "yesterday",
             "1970-01-01T00:00:00",
+            "1970-01-32",
+            "1970-1-1",
+            "19700101T0",
         ] {
             assert!(version_of(wrong).is_err(), "{wrong}");
         }

@@ -12,7 +12,7 @@ use super::batch::OnBad;
 use super::error::{BadLine, CaptureError};
 use crate::core::row::NewRow;
 use crate::store::database::Transaction;
-use crate::store::{Database, Enqueued, Outbox, StoreError};
+use crate::store::{Database, Enqueued, Objection, Outbox, StoreError};
 
 /// Batches that are written in a transaction with savepoints at most.
 pub(super) const BATCHES_WITH_SAVEPOINTS: u32 = 30;
@@ -30,7 +30,7 @@ pub(super) struct Suspects {
     pub(super) rows: Vec<NewRow>,
     pub(super) lines: Vec<u64>,
     /// What the database said.
-    pub(super) problem: String,
+    pub(super) objection: Objection,
 }
 
 impl Suspects {
@@ -55,12 +55,14 @@ impl Suspects {
                 BadLine { text, ..bad }.into()
             }
             (None, [first, .., last]) => {
-                let Self { input, problem, .. } = self;
-                StoreError::Refused(format!("{input}, one of the lines {first} to {last}: {problem}")).into()
+                let Objection { problem, way_out } = self.objection;
+                let input = self.input;
+                let problem = format!("{input}, one of the lines {first} to {last}: {problem}");
+                StoreError::Refused(Objection { problem, way_out }).into()
             }
             (None, lines) => {
                 let line = lines.first().copied().unwrap_or_default();
-                BadLine::new(&self.input, line, self.problem).into()
+                BadLine::new(&self.input, line, self.objection.to_string()).into()
             }
         }
     }
@@ -84,7 +86,7 @@ pub(super) async fn admit(
                 enqueued += written;
                 continue;
             }
-            Err(StoreError::Refused(problem) | StoreError::Duplicate(problem)) => problem,
+            Err(StoreError::Refused(objection) | StoreError::Duplicate(objection)) => objection.to_string(),
             Err(error) => return Err(error),
         };
         transaction.rollback_to_savepoint().await?;

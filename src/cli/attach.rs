@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::act::actor;
 use super::capture;
 use super::exit::{Exit, Problem};
 use super::output::OutputArgs;
@@ -81,7 +82,7 @@ pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<
     } else {
         Former::Kept
     };
-    database.attach(source.clone(), former).await?;
+    database.attach(source.clone(), former, &actor()).await?;
     let surprises = database.surprises(&source.topic).await?;
     database.close().await;
     verb.output
@@ -92,7 +93,7 @@ pub(super) async fn attach(verb: Attach, settings: &Settings) -> anyhow::Result<
 
 pub(super) async fn detach(verb: &Detach, settings: &Settings) -> anyhow::Result<Exit> {
     let database = capture::patient_database(settings).await?;
-    let was_attached = database.detach(&verb.topic).await?;
+    let was_attached = database.detach(&verb.topic, &actor()).await?;
     database.close().await;
     if !was_attached {
         let topic = table::visible(&verb.topic);

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use crate::capture::CaptureError;
 use crate::config::ConfigFaults;
 use crate::relay::assemble::AssembleError;
-use crate::store::StoreError;
 use crate::store::admin::AdminError;
+use crate::store::{Objection, StoreError};
 use crate::verify::VerifyError;
 
 /// What the exit codes mean; every `--help` shows it.
@@ -115,7 +115,8 @@ fn exit_of_store(error: &StoreError) -> Exit {
         | StoreError::TooOld { .. }
         | StoreError::TooNew { .. } => Exit::Database,
         StoreError::Refused(_) | StoreError::Duplicate(_) => Exit::BadInput,
-        StoreError::Unexpected(_) => Exit::Failed,
+        StoreError::Missing(_) => Exit::NotFound,
+        StoreError::Declined(_) | StoreError::Unexpected(_) => Exit::Failed,
     }
 }
 
@@ -137,10 +138,41 @@ fn text_of(error: &anyhow::Error) -> String {
         return format!("error: the configuration has {count} faults\n{faults}\n");
     }
     let text = format!("{error:#}");
-    match text.rsplit_once("; ") {
+    match apart(error, &text) {
         Some((what, way_out)) => format!("error: {what}\nhelp: {way_out}\n"),
         None => format!("error: {text}\n"),
     }
+}
+
+/// What went wrong, and the way out of it, in the `text` of an error.
+fn apart<'t>(error: &anyhow::Error, text: &'t str) -> Option<(&'t str, &'t str)> {
+    let Some(objection) = error.chain().find_map(objection) else {
+        return apart_outside_quotes(text);
+    };
+    let what = text.strip_suffix(objection.way_out.as_deref()?)?;
+    Some((what.strip_suffix("; ")?, &text[what.len()..]))
+}
+
+/// What the store objects to; in it the database's words, and whatever a user wrote, stand apart from the way out.
+fn objection<'e>(cause: &'e (dyn std::error::Error + 'static)) -> Option<&'e Objection> {
+    match cause.downcast_ref()? {
+        StoreError::Refused(objection)
+        | StoreError::Duplicate(objection)
+        | StoreError::Missing(objection)
+        | StoreError::Declined(objection) => Some(objection),
+        _ => None,
+    }
+}
+
+/// `what; way out`, as messages of this program are. What a user wrote stands in quotes there, and is not looked into.
+fn apart_outside_quotes(text: &str) -> Option<(&str, &str)> {
+    let separators = text.rmatch_indices("; ").map(|(place, _)| place);
+    let is_outside = |place: &usize| {
+        let closed = |quote| text[..*place].matches(quote).count() % 2 == 0;
+        closed('`') && closed('"')
+    };
+    let place = { separators }.find(is_outside)?;
+    Some((&text[..place], &text[place + 2..]))
 }
 
 #[cfg(test)]
@@ -166,7 +198,10 @@ mod tests {
     fn an_error_ends_with_the_code_of_its_cause_whatever_was_said_around_it() {
         let exit = |error: StoreError| exit_of(&Err::<(), _>(error).context("around it").unwrap_err());
         assert_eq!(exit(StoreError::NotMigrated), Exit::Database);
-        assert_eq!(exit(StoreError::Refused("no".to_owned())), Exit::BadInput);
+        let no = || Objection::from("no".to_owned());
+        assert_eq!(exit(StoreError::Refused(no())), Exit::BadInput);
+        assert_eq!(exit(StoreError::Missing(no())), Exit::NotFound);
+        assert_eq!(exit(StoreError::Declined(no())), Exit::Failed);
         assert_eq!(exit(StoreError::Unexpected("what".to_owned())), Exit::Failed);
         assert_eq!(exit_of(&anyhow::anyhow!("nobody knows")), Exit::Failed);
         let broken = io::Error::from(ErrorKind::BrokenPipe);
@@ -181,5 +216,20 @@ mod tests {
             "error: the database is not migrated\nhelp: run `aftercommit migrate`\n"
         );
         assert_eq!(text_of(&anyhow::anyhow!("it broke")), "error: it broke\n");
+    }
+
+    #[test]
+    fn what_a_user_wrote_is_no_way_out_whatever_stands_in_it() {
+        let objection = Objection::from("not understood: a = 1; drop table b".to_owned());
+        let text = text_of(&StoreError::Refused(objection.clone()).into());
+        assert_eq!(text, "error: not understood: a = 1; drop table b\n");
+        let way_out = Some("write columns; nothing else".to_owned());
+        let text = text_of(&StoreError::Refused(Objection { way_out, ..objection }).into());
+        assert_eq!(
+            text,
+            "error: not understood: a = 1; drop table b\nhelp: write columns; nothing else\n"
+        );
+        let text = text_of(&anyhow::anyhow!("there is no field `a; b`"));
+        assert_eq!(text, "error: there is no field `a; b`\n");
     }
 }

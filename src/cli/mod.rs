@@ -106,7 +106,7 @@ enum Verb {
     )]
     Run(run::Run),
 
-    /// Put rows from NDJSON or CSV into the outbox, all in one transaction
+    /// Put rows from NDJSON, CSV or Parquet into the outbox, all in one transaction or in batches
     #[command(
         after_help = "Examples:\n  aftercommit enqueue --topic customers --key id --version updated_at customers.ndjson\n  \
                       psql -c '\\copy orders to stdout csv header' | aftercommit enqueue --topic orders --op event --key id --format csv"

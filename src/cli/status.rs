@@ -10,7 +10,7 @@ use super::words::counted;
 use super::{table, times};
 use crate::core::time::Timestamp;
 use crate::store::NotedUsage;
-use crate::store::admin::{DestinationStatus, RelayStatus, Settled, Status};
+use crate::store::admin::{DestinationStatus, RelayStatus, Settled, Status, UnroutedTopic};
 use watch::Interval;
 
 #[derive(clap::Args)]
@@ -78,10 +78,7 @@ fn text(status: &Status, configuration: &Configuration) -> String {
         .filter_map(|destination| Some((destination.name.as_str(), destination.usage.as_ref()?)));
     parts.extend(usages.map(|(name, noted)| usage(name, noted, status.now)));
     if status.unrouted > 0 {
-        let topics = status.unrouted_topics.iter();
-        let topics: Vec<String> = topics
-            .map(|topic| format!("{} ({})", table::visible(&topic.topic), topic.rows))
-            .collect();
+        let topics: Vec<String> = status.unrouted_topics.iter().map(unrouted).collect();
         parts.push(format!(
             "{} unrouted, by topic: {}; name the topic in a destination",
             counted(status.unrouted, "row is", "rows are"),
@@ -91,6 +88,12 @@ fn text(status: &Status, configuration: &Configuration) -> String {
     parts.extend(trouble(&status.destinations));
     parts.push(relays(&status.relays, status.now));
     parts.join("\n\n")
+}
+
+/// `orders (3)`; `orders (100000+)` where there may be more.
+fn unrouted(UnroutedTopic { topic, rows, exact }: &UnroutedTopic) -> String {
+    let more = if *exact { "" } else { "+" };
+    format!("{} ({rows}{more})", table::visible(topic))
 }
 
 fn destinations(status: &Status, configuration: &Configuration) -> String {
@@ -306,6 +309,19 @@ mod tests {
             format!("{used}; it stops once fewer than 250 are left")
         );
         assert!(said(4_751, 0.05).contains("; nothing is sent while fewer than 250 are left, "));
+    }
+
+    #[test]
+    fn rows_that_were_not_all_counted_are_said_to_be_more() {
+        let said = |exact| {
+            let topic = "orders".to_owned();
+            unrouted(&UnroutedTopic {
+                topic,
+                rows: 100_000,
+                exact,
+            })
+        };
+        assert_eq!([true, false].map(said), ["orders (100000)", "orders (100000+)"]);
     }
 
     #[test]

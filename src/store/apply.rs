@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::database::{Args, Row, Transaction, only, sql};
-use super::{SqlStore, StoreError};
+use super::{Objection, SqlStore, StoreError};
 use crate::core::row::{TopicKind, UnknownWord};
 
 /// What the configuration says about the database.
@@ -150,9 +150,12 @@ async fn set_namespace(transaction: &mut Transaction, namespace: &str) -> Result
     if found == namespace {
         return Ok(());
     }
-    Err(StoreError::Refused(format!(
-        "the database has the namespace `{found}` and holds rows under it, the configuration says `{namespace}`: every \
-         key would change and receivers would take old rows for new; set the namespace to `{found}` or leave it out"
+    Err(StoreError::Refused(Objection::new(
+        format!(
+            "the database has the namespace `{found}` and holds rows under it, the configuration says `{namespace}`: every \
+             key would change and receivers would take old rows for new"
+        ),
+        format!("set the namespace to `{found}` or leave it out"),
     )))
 }
 
@@ -178,9 +181,9 @@ async fn put_topic(
     if transaction.execute(sql!(shared "put_topic"), args).await? == 1 {
         return Ok(());
     }
-    Err(StoreError::Refused(format!(
-        "the topic `{name}` already holds rows of the other kind than `{kind}`: give rows of kind `{kind}` a topic of \
-         another name, or set the kind back"
+    Err(StoreError::Refused(Objection::new(
+        format!("the topic `{name}` already holds rows of the other kind than `{kind}`"),
+        format!("give rows of kind `{kind}` a topic of another name, or set the kind back"),
     )))
 }
 

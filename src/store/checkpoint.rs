@@ -1,8 +1,8 @@
 //! How far an input has been enqueued in batches: kept in the transaction of each batch, so that it tells exactly what has
 //! been committed.
 
-use super::StoreError;
 use super::database::{Args, Database, Transaction, sql};
+use super::{Objection, StoreError};
 
 /// How far an input has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +79,9 @@ impl Checkpoint {
 
 fn moved_on(changed: u64, name: &str) -> Result<(), StoreError> {
     match changed {
-        0 => Err(StoreError::Refused(format!(
-            "another run has moved the checkpoint `{name}` meanwhile; let it end, or give this one another name"
+        0 => Err(StoreError::Refused(Objection::new(
+            format!("another run has moved the checkpoint `{name}` meanwhile"),
+            "let it end, or give this one another name",
         ))),
         _ => Ok(()),
     }

@@ -7,6 +7,7 @@
 //!  read(statement) ──────────▶ any connection, outside of a transaction    (behind a pooler: as `write`)
 //!  run(statement)  ─┐
 //!  write(closure)  ─┴▶ a task of its own: begin … commit    (SQLite: the one connection that writes)
+//!  snapshot(closure) ────────▶ the same, and all of its statements read the same moment
 //! ```
 //!
 //! Why a task of its own: a future that is dropped inside `begin` or `commit` leaves a connection of sqlx 0.9.0 in a
@@ -100,7 +101,9 @@ impl Database {
             }
             _ => {
                 return Err(StoreError::Refused(
-                    "the database address must begin with `postgres://` or `sqlite://`".to_owned(),
+                    "the database address must begin with `postgres://` or `sqlite://`"
+                        .to_owned()
+                        .into(),
                 ));
             }
         };
@@ -224,6 +227,22 @@ impl Database {
         F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
     {
         self.transact(work, End::Rollback).await
+    }
+
+    /// Runs `work`, which reads, in a transaction whose statements all see the same moment. It holds up nobody who writes.
+    pub(crate) async fn snapshot<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Transaction) -> Work<'t, T> + Send + 'static,
+    {
+        let (engine, patience, tasks) = (self.engine.clone(), self.answer_timeout, self.tasks.clone());
+        self.in_a_task(async move {
+            let mut transaction = Transaction::begin_snapshot(&engine, patience, &tasks).await?;
+            let outcome = work(&mut transaction).await;
+            transaction.rollback().await;
+            outcome
+        })
+        .await
     }
 
     /// Runs `work` in a transaction, which ends so if it returns `Ok`.

@@ -1,6 +1,9 @@
 //! What can go wrong with the database, by what the caller does next.
 
 mod from_sqlx;
+mod objection;
+
+pub use self::objection::Objection;
 
 /// An error of the store. Its message names the thing and the way out, and never holds the URL or a secret.
 #[derive(Debug, thiserror::Error)]
@@ -31,10 +34,16 @@ pub enum StoreError {
     },
     /// The request itself was refused, in the database's own words; it would be refused again.
     #[error("{0}")]
-    Refused(String),
+    Refused(Objection),
     /// A row of the same key is there already, in the database's own words.
     #[error("{0}")]
-    Duplicate(String),
+    Duplicate(Objection),
+    /// The topic, table or source that was named is not there.
+    #[error("{0}")]
+    Missing(Objection),
+    /// The request was sound and the answer is no: it would have deleted more than it may. Nothing was done.
+    #[error("{0}")]
+    Declined(Objection),
     /// The database answered in a way that this program does not understand: a bug, or a damaged database.
     #[error("unexpected answer from the database: {0}")]
     Unexpected(String),

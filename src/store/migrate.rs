@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
 use tokio::time::timeout;
 
 use super::database::{Args, Database, Engine, only, sql};
-use super::error::StoreError;
+use super::error::{Objection, StoreError};
 
 /// The oldest PostgreSQL that its own makers still mend. What the schema needs is in version 13 already.
 const OLDEST_POSTGRES: i64 = 140_000;
@@ -188,8 +188,9 @@ fn migration_error(error: MigrateError) -> StoreError {
             found,
             known: SCHEMA_VERSION,
         },
-        MigrateError::VersionMismatch(version) => StoreError::Refused(format!(
-            "migration {version} of this database is not the one that this program brings; use the program that made it"
+        MigrateError::VersionMismatch(version) => StoreError::Refused(Objection::new(
+            format!("migration {version} of this database is not the one that this program brings"),
+            "use the program that made it",
         )),
         other => StoreError::Unexpected(other.to_string()),
     }
@@ -219,9 +220,8 @@ fn require_version(found: i64) -> Result<(), StoreError> {
     if found >= OLDEST_POSTGRES {
         return Ok(());
     }
-    Err(StoreError::Refused(format!(
-        "the server is PostgreSQL {}; Aftercommit needs {} or newer",
-        found / 10_000,
-        OLDEST_POSTGRES / 10_000
+    Err(StoreError::Refused(Objection::new(
+        format!("the server is PostgreSQL {}", found / 10_000),
+        format!("Aftercommit needs {} or newer", OLDEST_POSTGRES / 10_000),
     )))
 }

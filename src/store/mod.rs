@@ -34,7 +34,7 @@ use admin::advance_replays;
 pub use apply::{Applied, Backfill, Plan, Route};
 pub use checkpoint::Checkpoint;
 pub use database::{Commits, Connections, Database, DatabaseOptions, MissingFile, Pooler};
-pub use error::StoreError;
+pub use error::{Objection, StoreError};
 pub use migrate::SCHEMA_VERSION;
 pub use outbox::{Admission, Enqueued, Outbox, OutboxConnection};
 pub use sql_store::SqlStore;

@@ -3,21 +3,31 @@
 //! On PostgreSQL this is done by functions of the schema (migrations `0003` to `0005`), which pipelines call too;
 //! on SQLite, which has none, by statements that the module `sqlite` makes.
 
+mod slice;
 mod sqlite;
 mod sqlite_text;
 mod types;
 
 pub use types::{Attached, Captured, Deletes, Extent, Former, Place, Source, UnknownWay, Way};
 
+use super::admin::Actor;
 use super::database::{Args, Database, Row, Transaction, only, sql};
-use super::error::StoreError;
+use super::error::{Objection, StoreError};
+use super::pauses;
+
+/// What surprises whoever attaches a table before he has named its topic in a destination.
+const NO_ROUTE: &str = "no destination takes this topic: its rows are kept, and sent once one does (name the topic in a destination, \
+                        then `aftercommit apply`)";
 
 impl Database {
-    /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those. The same source can be
-    /// attached again at any time. Rows that are there already are not admitted: [`Database::capture`] does that.
-    pub async fn attach(&self, source: Source, former: Former) -> Result<(), StoreError> {
+    /// Says where the rows of a topic are found, and puts up triggers if they are to be seen by those; `actor` goes on record.
+    /// The same source can be attached again at any time. Rows that are there already are not admitted: [`Database::capture`]
+    /// does that.
+    pub async fn attach(&self, source: Source, former: Former, actor: &Actor) -> Result<(), StoreError> {
+        let actor = actor.clone();
         self.write(move |transaction| {
             Box::pin(async move {
+                refuse_missing_table(transaction, &source).await?;
                 let args = Args::new()
                     .text(&source.topic)
                     .opt_text(source.place.table())
@@ -31,15 +41,17 @@ impl Database {
                     sqlite::attach(connection, &source, former).await?;
                 }
                 let attached = transaction.rows(sql!("attach"), args).await;
-                attached.map(drop).map_err(of_their_own)
+                attached.map_err(of_their_own)?;
+                pauses::audit(transaction, &actor, "attach", &source.topic, None).await
             })
         })
         .await
     }
 
-    /// Takes down the triggers of a topic and forgets its source; the ledger and what is owed stay. Says whether there was one.
-    pub async fn detach(&self, topic: &str) -> Result<bool, StoreError> {
-        let topic = topic.to_owned();
+    /// Takes down the triggers of a topic and forgets its source; the ledger and what is owed stay. Says whether there was
+    /// one; `actor` goes on record then.
+    pub async fn detach(&self, topic: &str, actor: &Actor) -> Result<bool, StoreError> {
+        let (topic, actor) = (topic.to_owned(), actor.clone());
         self.write(move |transaction| {
             Box::pin(async move {
                 if source_of(transaction, &topic).await?.is_none() {
@@ -49,6 +61,7 @@ impl Database {
                     sqlite::take_down_triggers(connection, &topic).await?;
                 }
                 transaction.rows(sql!("detach"), Args::new().text(&topic)).await?;
+                pauses::audit(transaction, &actor, "detach", &topic, None).await?;
                 Ok(true)
             })
         })
@@ -74,9 +87,13 @@ impl Database {
     /// What will surprise whoever has attached a table to the topic, a sentence each.
     pub async fn surprises(&self, topic: &str) -> Result<Vec<String>, StoreError> {
         let rows = self.read(sql!("surprises"), Args::new().text(topic)).await?;
-        rows.iter()
-            .map(|row| Ok(row.text("surprise")?.to_owned()))
-            .collect()
+        let surprises = rows.iter().map(|row| Ok(row.text("surprise")?.to_owned()));
+        let mut surprises: Vec<String> = surprises.collect::<Result<_, StoreError>>()?;
+        let routes = self.read(sql!(shared "routes_of"), Args::new().text(topic));
+        if routes.await?.is_empty() {
+            surprises.push(NO_ROUTE.to_owned());
+        }
+        Ok(surprises)
     }
 
     /// Compares a source with the ledger and admits what differs, in a transaction of its own.
@@ -92,17 +109,13 @@ async fn capture(
     topic: &str,
     extent: &Extent,
 ) -> Result<Captured, StoreError> {
-    if let Transaction::Sqlite(_) = transaction {
-        let Some(source) = source_of(transaction, topic).await? else {
-            return Err(StoreError::Refused(format!(
-                "topic \"{topic}\" has no source: say once where its rows are: aftercommit attach TABLE --topic {topic} \
-                 --key COLUMN --by capture"
-            )));
-        };
+    refuse_missing_source(transaction, topic).await?;
+    if matches!(transaction, Transaction::Sqlite(_))
+        && let Some(source) = source_of(transaction, topic).await?
         // Asked anew: the look for the source had the transaction to itself.
-        if let Transaction::Sqlite(connection) = transaction {
-            return sqlite::capture(connection, &source, extent).await;
-        }
+        && let Transaction::Sqlite(connection) = transaction
+    {
+        return sqlite::capture(connection, &source, extent).await;
     }
     let (deletes, ratio) = match extent.deletes {
         Deletes::Kept => (0, 0.0),
@@ -121,6 +134,41 @@ async fn capture(
         stale: row.int("stale")?,
         deleted: row.int("deleted")?,
     })
+}
+
+/// Triggers stand at a table: it must be there.
+async fn refuse_missing_table(transaction: &mut Transaction, source: &Source) -> Result<(), StoreError> {
+    let (Place::Table(table), Way::Trigger) = (&source.place, source.way) else {
+        return Ok(());
+    };
+    let rows = transaction.rows(sql!("table_is_there"), Args::new().text(table));
+    if only(rows.await.map_err(of_their_own)?)?.bool("is_there")? {
+        return Ok(());
+    }
+    Err(StoreError::Missing(Objection::new(
+        format!("there is no table {table}"),
+        "create it first: only by capture can a table be attached that comes later",
+    )))
+}
+
+async fn refuse_missing_source(transaction: &mut Transaction, topic: &str) -> Result<(), StoreError> {
+    let rows = transaction.rows(sql!("source"), Args::new().text(topic)).await?;
+    let Some(row) = rows.first() else {
+        return Err(StoreError::Missing(Objection::new(
+            format!("topic \"{topic}\" has no source"),
+            format!(
+                "say once where its rows are: aftercommit attach TABLE --topic {topic} --key COLUMN --by capture"
+            ),
+        )));
+    };
+    if row.bool("is_there")? {
+        return Ok(());
+    }
+    let relation = row.opt_text("relation")?.unwrap_or_default();
+    Err(StoreError::Missing(Objection::new(
+        format!("topic \"{topic}\": its source, {relation}, does not exist"),
+        "create it, or attach another table to the topic",
+    )))
 }
 
 async fn source_of(transaction: &mut Transaction, topic: &str) -> Result<Option<Source>, StoreError> {
@@ -167,7 +215,7 @@ fn read_names(json: &str) -> Result<Vec<String>, StoreError> {
 /// A fault in names or queries that people gave is no fault of the program.
 fn of_their_own(error: StoreError) -> StoreError {
     match error {
-        StoreError::Unexpected(problem) => StoreError::Refused(problem),
+        StoreError::Unexpected(problem) => StoreError::Refused(problem.into()),
         other => other,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Reads, and tries out in a transaction that is rolled back: nothing here commits.
 
+use std::path::Path;
+
 use super::database::{Args, Database, Engine, Row, Transaction, only, sql};
 use super::{Outbox, StoreError};
 use crate::core::row::{NewRow, Op};
@@ -73,19 +75,17 @@ pub(crate) struct TriedOut {
 }
 
 impl Topic {
-    /// Its outbox rows after this row key and id, by row key and id; at most `limit`.
-    pub(crate) async fn rows(&self, after: (&str, i64), limit: u32) -> Result<Vec<HeldRow>, StoreError> {
-        let args = Args::new().text(&self.name).text(after.0).int(after.1);
-        let args = args.int(i64::from(limit));
+    /// Its first outbox rows, by row key and id; at most `limit`.
+    pub(crate) async fn first_rows(&self, limit: u32) -> Result<Vec<HeldRow>, StoreError> {
+        let args = rows_args(&self.name, ("", 0), limit);
         let rows = self.database.read(sql!(shared "topic_rows"), args).await?;
         rows.iter().map(HeldRow::read).collect()
     }
 
-    /// Its ledger after this identity, by identity; at most `limit` entries.
-    pub(crate) async fn ledger(&self, after: &str, limit: u32) -> Result<Vec<Entry>, StoreError> {
-        let args = Args::new().text(&self.name).text(after).int(i64::from(limit));
-        let rows = self.database.read(sql!("topic_ledger"), args).await?;
-        rows.iter().map(Entry::read).collect()
+    /// Whether its rows come from a source that is attached to it.
+    pub(crate) async fn has_source(&self) -> Result<bool, StoreError> {
+        let rows = self.database.read(sql!("source"), Args::new().text(&self.name));
+        Ok(!rows.await?.is_empty())
     }
 
     /// What the ledger holds of rows with a version; at most `limit`.
@@ -109,6 +109,19 @@ impl Topic {
         Ok(only(rows.await?)?.opt_int("id")?.unwrap_or(0))
     }
 
+    /// Opens the connections that a look takes, so that none of them comes while sessions are watched.
+    pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
+        self.database.snapshot(|_| Box::pin(async { Ok(()) })).await
+    }
+
+    /// The file that holds SQLite's locks; `None` on PostgreSQL.
+    pub(crate) fn lock_file(&self) -> Option<&Path> {
+        match &self.database.engine {
+            Engine::Sqlite(sqlite) => Some(sqlite.lock_file()),
+            Engine::Postgres(_) => None,
+        }
+    }
+
     /// The other sessions of this database; `None` where it has no such thing (SQLite).
     pub(crate) async fn sessions(&self) -> Result<Option<Vec<Session>>, StoreError> {
         if matches!(self.database.engine, Engine::Sqlite(_)) {
@@ -127,6 +140,35 @@ impl Topic {
             })
             .await
     }
+}
+
+/// Outbox rows of `topic` after this row key and id, by row key and id; at most `limit`.
+pub(crate) async fn rows(
+    transaction: &mut Transaction,
+    topic: &str,
+    after: (&str, i64),
+    limit: u32,
+) -> Result<Vec<HeldRow>, StoreError> {
+    let args = rows_args(topic, after, limit);
+    let rows = transaction.rows(sql!(shared "topic_rows"), args).await?;
+    rows.iter().map(HeldRow::read).collect()
+}
+
+/// The ledger of `topic` after this identity, by identity; at most `limit` entries.
+pub(crate) async fn ledger(
+    transaction: &mut Transaction,
+    topic: &str,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<Entry>, StoreError> {
+    let args = Args::new().text(topic).text(after).int(i64::from(limit));
+    let rows = transaction.rows(sql!("topic_ledger"), args).await?;
+    rows.iter().map(Entry::read).collect()
+}
+
+fn rows_args(topic: &str, after: (&str, i64), limit: u32) -> Args {
+    let args = Args::new().text(topic).text(after.0).int(after.1);
+    args.int(i64::from(limit))
 }
 
 async fn tried_out(

@@ -7,7 +7,6 @@ use super::mid_run::{Killed, Observed, millis};
 use super::picture::Picture;
 use super::report::{Finding, Outcome, Test};
 use super::sessions::Seen;
-use super::trial::Cause;
 
 /// Judges kills. Where a re-run changes rows, a state can be another run's and whole.
 pub(super) fn mid_run(observed: &Observed, re_run: Outcome) -> Finding {
@@ -20,12 +19,20 @@ pub(super) fn mid_run(observed: &Observed, re_run: Outcome) -> Finding {
     } = observed;
     let whole = clean.as_ref().unwrap_or(end);
     let is_whole = |picture: &Picture| [before, whole, end].contains(&picture);
-    let partial = kills.iter().find(|killed| !is_whole(&killed.picture));
-    let wrong = match partial {
-        Some(Killed { kill, picture }) => {
-            let seen = format!("killed after {}, it left something partial", millis(kill.after));
-            Some((picture, seen))
+    let partial = kills.iter().find_map(|killed| {
+        let after = millis(killed.kill.after);
+        if !is_whole(&killed.picture) {
+            return Some((
+                &killed.picture,
+                format!("killed after {after}, it left something partial"),
+            ));
         }
+        let seen = format!("killed after {after}, it was seen partial while the server went on");
+        let partial = killed.meanwhile.iter().find(|picture| !is_whole(picture));
+        partial.map(|picture| (picture, seen))
+    });
+    let wrong = match partial {
+        Some(partial) => Some(partial),
         None if end != whole => Some((end, "after kills it ended otherwise than a clean run".to_owned())),
         None => None,
     };
@@ -43,7 +50,7 @@ pub(super) fn mid_run(observed: &Observed, re_run: Outcome) -> Finding {
         ),
         None if !kills.iter().any(met) => test.not_proven(
             unmet(kills),
-            "give it more rows to write, or --reset so that it can be killed more often",
+            unmet_way_out(kills),
         ),
         None => {
             let clean = clean.as_ref().map_or("", |_| ", and the end was that of a clean run");
@@ -52,16 +59,24 @@ pub(super) fn mid_run(observed: &Observed, re_run: Outcome) -> Finding {
     }
 }
 
-/// Whether the kill met the run at work.
+/// Whether the kill met something that was written and not committed. No other kill proves anything.
 fn met(Killed { kill, .. }: &Killed) -> bool {
-    kill.met != Seen::Nothing || kill.cause == Cause::Visible
+    kill.met == Seen::Writing
 }
 
 fn unmet(kills: &[Killed]) -> String {
     match kills.len() {
         0 => "it ended by itself before it could be killed".to_owned(),
-        1 => "the kill did not meet it at work in the database".to_owned(),
-        kills => format!("of {kills} kills none met it at work in the database"),
+        1 => "the kill did not meet it while it wrote".to_owned(),
+        kills => format!("of {kills} kills none met it while it wrote"),
+    }
+}
+
+fn unmet_way_out(kills: &[Killed]) -> &'static str {
+    if kills.iter().any(|killed| killed.kill.met == Seen::Unknown) {
+        "this system does not tell who writes to a SQLite file: verify on Linux"
+    } else {
+        "give it more rows to write, or --reset so that it can be killed more often"
     }
 }
 
@@ -97,7 +112,7 @@ fn times(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::Kill;
+    use super::super::trial::{Cause, Kill};
     use super::*;
 
     /// A picture with so many outbox rows.
@@ -117,6 +132,7 @@ mod tests {
                 cause: Cause::Time,
                 met,
             },
+            meanwhile: vec![],
             picture,
         }
     }
@@ -143,16 +159,31 @@ mod tests {
     }
 
     #[test]
-    fn no_kill_or_none_that_met_it_at_work_proves_nothing() {
+    fn no_kill_or_none_that_met_a_write_proves_nothing() {
         assert_eq!(judged(&[], Outcome::Passed), Outcome::NotProven);
-        assert_eq!(
-            judged(&[killed(Seen::Nothing, rows(0))], Outcome::Passed),
-            Outcome::NotProven
-        );
-        assert_eq!(
-            judged(&[killed(Seen::Unknown, rows(0))], Outcome::Passed),
-            Outcome::Passed
-        );
+        let visible = Kill {
+            cause: Cause::Visible,
+            ..killed(Seen::Connected, rows(9)).kill
+        };
+        let visible = Killed {
+            kill: visible,
+            ..killed(Seen::Connected, rows(9))
+        };
+        assert_eq!(judged(&[visible], Outcome::Passed), Outcome::NotProven);
+        for met in [Seen::Unknown, Seen::Nothing, Seen::Connected] {
+            let outcome = judged(&[killed(met, rows(0))], Outcome::Passed);
+            assert_eq!(outcome, Outcome::NotProven, "{met:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_partial_while_the_server_went_on_fails_though_the_end_is_whole() {
+        let seen = |meanwhile: &[u64]| Killed {
+            meanwhile: meanwhile.iter().map(|&count| rows(count)).collect(),
+            ..killed(Seen::Writing, rows(9))
+        };
+        assert_eq!(judged(&[seen(&[0, 9])], Outcome::Passed), Outcome::Passed);
+        assert_eq!(judged(&[seen(&[0, 5])], Outcome::Passed), Outcome::Failed);
     }
 
     #[test]

@@ -1,20 +1,32 @@
-//! Looks at a topic: reads it page by page into a picture.
+//! Looks at a topic: reads it page by page into a picture, all of it as of one moment.
+//!
+//! Of one moment, since the server may commit what a run has told it while its rows are being read: a picture that has half
+//! of that would blame a pipeline that commits once.
 
 use super::picture::{Painter, Picture};
 use crate::store::StoreError;
-use crate::store::topic::Topic;
+use crate::store::database::Transaction;
+use crate::store::topic::{self, Topic};
 
 /// Bytes of payload that a page is to bring, going by the page before it.
 const PAGE_BYTES: usize = 4 << 20;
 /// Rows of the first page, and of any at most.
 const ROWS: (u32, u32) = (100, 1_000);
 
-/// The picture of `topic` now. Memory stays flat; what other transactions commit meanwhile may be in it or not.
+/// The picture of `topic` now. Memory stays flat.
 pub(super) async fn picture(topic: &Topic) -> Result<Picture, StoreError> {
+    let name = topic.name.clone();
+    let read = topic
+        .database
+        .snapshot(move |moment| Box::pin(async move { paint(moment, &name).await }));
+    read.await
+}
+
+async fn paint(moment: &mut Transaction, topic: &str) -> Result<Picture, StoreError> {
     let mut painter = Painter::default();
     let (mut after, mut limit) = ((String::new(), 0), ROWS.0);
     loop {
-        let page = topic.rows((&after.0, after.1), limit).await?;
+        let page = topic::rows(moment, topic, (&after.0, after.1), limit).await?;
         let Some(last) = page.last() else { break };
         after = (last.row_key.clone(), last.id);
         let bytes: usize = page.iter().map(|row| row.payload.len()).sum();
@@ -25,7 +37,7 @@ pub(super) async fn picture(topic: &Topic) -> Result<Picture, StoreError> {
     }
     let (mut after, mut limit) = (String::new(), ROWS.0);
     loop {
-        let page = topic.ledger(&after, limit).await?;
+        let page = topic::ledger(moment, topic, &after, limit).await?;
         let Some(last) = page.last() else { break };
         after.clone_from(&last.identity);
         let bytes = page

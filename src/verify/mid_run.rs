@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::difference;
 use super::error::VerifyError;
 use super::picture::Picture;
+use super::sessions::Seen;
 use super::trial::{Cause, Ended, Kill, Trial};
 
 /// The first moment of those that grow.
@@ -29,10 +30,12 @@ pub(super) struct Observed {
     pub(super) end: Picture,
 }
 
-/// A kill, and what the topic held after it.
+/// A kill, and what the topic held after it, once nothing of the run was under way any more.
 #[derive(Debug, Clone)]
 pub(super) struct Killed {
     pub(super) kill: Kill,
+    /// What could be seen of it while the server went on with what the run had told it.
+    pub(super) meanwhile: Vec<Picture>,
     pub(super) picture: Picture,
 }
 
@@ -102,7 +105,7 @@ async fn kill_in_series(
     for number in 0..trial.plan.kills {
         let after = moment(number, trial.plan.kills, clean.map(|clean| clean.took));
         match trial.run_until(after, &spent).await? {
-            Ended::Killed(kill) => {
+            Ended::Killed { kill, meanwhile } => {
                 let picture = trial.picture().await?;
                 tell(trial, &kill, before, &picture);
                 spent.extend((kill.cause != Cause::Time).then_some(kill.cause));
@@ -110,7 +113,11 @@ async fn kill_in_series(
                     picture == *before,
                     clean.is_some_and(|clean| clean.picture == picture),
                 );
-                kills.push(Killed { kill, picture });
+                kills.push(Killed {
+                    kill,
+                    meanwhile,
+                    picture,
+                });
                 if nothing {
                     continue;
                 } else if !whole {
@@ -139,10 +146,15 @@ fn moment(number: u32, of: u32, took: Option<Duration>) -> Duration {
 }
 
 fn tell(trial: &Trial<'_>, kill: &Kill, before: &Picture, picture: &Picture) {
-    let why = match kill.cause {
-        Cause::Time => "",
-        Cause::Writing => ", while it wrote",
-        Cause::Visible => ", when new rows could be seen",
+    let met = if kill.met == Seen::Writing {
+        ", while it wrote"
+    } else {
+        ""
+    };
+    let why = if kill.cause == Cause::Visible {
+        ", when new rows could be seen"
+    } else {
+        ""
     };
     let left = if picture == before {
         "nothing".to_owned()
@@ -150,7 +162,7 @@ fn tell(trial: &Trial<'_>, kill: &Kill, before: &Picture, picture: &Picture) {
         difference::in_one_line(&before.differences(picture))
     };
     trial.say(&format!(
-        "killed after {}{why}: it left {left}",
+        "killed after {}{met}{why}: it left {left}",
         millis(kill.after)
     ));
 }

@@ -13,6 +13,7 @@ mod difference;
 mod error;
 mod fields;
 mod judge;
+mod locks;
 mod look;
 mod mid_run;
 mod out_of_order;
@@ -30,6 +31,7 @@ use report::Outcome;
 pub(crate) use report::{Finding, Report};
 pub(crate) use trial::{Plan, Surroundings};
 
+use re_run::Origin;
 use trial::Trial;
 
 /// Changes of a re-run that are looked at.
@@ -45,7 +47,12 @@ pub(crate) async fn verify(plan: &Plan, around: Surroundings<'_>) -> Result<Repo
     trial.say(&format!("the re-run took {}", mid_run::millis(took)));
     let again = trial.picture().await?;
     let changes = trial.topic.changes(mark, CHANGES).await?;
-    let re_run = re_run::judge(&observed.end, &again, &changes);
+    let origin = if trial.topic.has_source().await? {
+        Origin::Source
+    } else {
+        Origin::Pipeline
+    };
+    let re_run = re_run::judge(&observed.end, &again, &changes, origin);
 
     trial.say("older rows are put beside newer ones");
     let stop = trial.around.stop.clone();
@@ -60,6 +67,6 @@ pub(crate) async fn verify(plan: &Plan, around: Surroundings<'_>) -> Result<Repo
         passed: tests.iter().all(|finding| finding.outcome == Outcome::Passed),
         tests,
         runs: trial.runs,
-        picture: observed.end,
+        picture: again,
     })
 }

@@ -22,7 +22,7 @@ const NO_VERSION: &str = "give the rows a version, such as the time at which the
 /// Puts older rows beside those of the topic.
 pub(super) async fn test(trial: &Trial<'_>, end: &Picture) -> Result<Finding, VerifyError> {
     let test = Test::OutOfOrder;
-    let rows = trial.topic.rows(("", 0), SAMPLE).await?;
+    let rows = trial.topic.first_rows(SAMPLE).await?;
     if rows.first().is_some_and(|row| row.op == Op::Event) {
         return events(trial, &rows).await;
     }

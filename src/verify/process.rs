@@ -56,6 +56,11 @@ impl Process {
         })
     }
 
+    /// Its process group, with all that it started.
+    pub(super) fn group(&self) -> u32 {
+        self.group
+    }
+
     /// Resolves when the command has ended.
     pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await

@@ -13,8 +13,17 @@ const NAMED: usize = 5;
 /// Characters of a value that are shown.
 const SHOWN: usize = 60;
 
+/// Who makes the outbox rows: what is to be done about them is said to him.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A source that is attached to the topic.
+    Source,
+    /// The pipeline itself.
+    Pipeline,
+}
+
 /// Judges a re-run; `changes` are the outbox rows that came of it, or the first of them.
-pub(super) fn judge(before: &Picture, after: &Picture, changes: &[Change]) -> Finding {
+pub(super) fn judge(before: &Picture, after: &Picture, changes: &[Change], origin: Origin) -> Finding {
     let test = Test::ReRun;
     if before == after {
         let (rows, deliveries) = (after.outbox_rows, after.deliveries);
@@ -32,25 +41,33 @@ pub(super) fn judge(before: &Picture, after: &Picture, changes: &[Change]) -> Fi
             .with(difference::lines(&differences, "then"));
     }
     let seen = difference::in_one_line(&differences);
-    test.failed(seen, &way_out(changes)).with(named(changes))
+    test.failed(seen, &way_out(changes, origin)).with(named(changes))
 }
 
-fn way_out(changes: &[Change]) -> String {
+fn way_out(changes: &[Change], origin: Origin) -> String {
     let known: Vec<Versions<'_>> = changes.iter().filter_map(Versions::of).collect();
     if known.is_empty() {
         return "its rows have row keys that were not there before: make a row key of what identifies the row, not of the run"
             .to_owned();
     }
     if known.iter().any(|versions| versions.after.trim() == "null") {
-        return "it deletes rows and puts them in again: capture the table, or on PostgreSQL attach it, so that only what differs is sent"
-            .to_owned();
+        let way_out = match origin {
+            Origin::Source => {
+                "capture the table, or on PostgreSQL attach it, so that only what differs is sent"
+            }
+            Origin::Pipeline => "send the delete of a row only where it does not come again",
+        };
+        return format!("it deletes rows and puts them in again: {way_out}");
     }
     match culprits(&known) {
-        Some(names) => format!(
-            "only {} differs, in every row: leave it out of the payload (attach: --exclude {})",
-            quoted(&names),
-            names.join(",")
-        ),
+        Some(names) => {
+            let option = match origin {
+                Origin::Source => format!(" (attach: --exclude {})", names.join(",")),
+                Origin::Pipeline => String::new(),
+            };
+            let names = quoted(&names);
+            format!("only {names} differs, in every row: leave it out of the payload{option}")
+        }
         None => "make rows depend on the input alone: no clock, no chance, no order of reading".to_owned(),
     }
 }
@@ -146,19 +163,29 @@ mod tests {
         let two = change("b", Some(r#"{"x":2,"at":1}"#), r#"{"x":2,"at":2}"#);
         let other = change("c", Some(r#"{"x":2,"at":1}"#), r#"{"x":3,"at":2}"#);
         let new = change("d", None, "{}");
-        let said = way_out(&[one.clone(), two, new.clone()]);
+        let said = way_out(&[one.clone(), two, new.clone()], Origin::Source);
         assert!(
             said.contains("only `at` differs") && said.contains("--exclude at"),
             "{said}"
         );
-        assert!(way_out(&[one, other]).contains("the input alone"));
-        assert!(way_out(&[new]).contains("row key"));
+        assert!(way_out(&[one, other], Origin::Source).contains("the input alone"));
+        assert!(way_out(&[new], Origin::Source).contains("row key"));
     }
 
     #[test]
     fn deleting_and_putting_in_again_is_told_apart() {
         let changes = [change("a", Some("{}"), "null"), change("a", Some("null"), "{}")];
-        assert!(way_out(&changes).contains("only what differs is sent"));
+        assert!(way_out(&changes, Origin::Source).contains("only what differs is sent"));
+    }
+
+    #[test]
+    fn who_writes_to_the_outbox_himself_is_told_nothing_of_attaching() {
+        let stamped = change("a", Some(r#"{"at":1}"#), r#"{"at":2}"#);
+        let again = [change("a", Some("{}"), "null"), change("a", Some("null"), "{}")];
+        for changes in [&[stamped][..], &again] {
+            let said = way_out(changes, Origin::Pipeline);
+            assert!(!said.contains("attach") && !said.contains("capture"), "{said}");
+        }
     }
 
     #[test]

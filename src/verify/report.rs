@@ -46,7 +46,7 @@ pub(crate) struct Report {
     pub(crate) tests: Vec<Finding>,
     /// How often the pipeline was begun.
     pub(crate) runs: u32,
-    /// The topic after a whole run.
+    /// The topic after the last run.
     pub(crate) picture: Picture,
 }
 

@@ -11,7 +11,7 @@ use super::error::VerifyError;
 use super::look;
 use super::picture::Picture;
 use super::process::Process;
-use super::sessions::{Others, Seen};
+use super::sessions::{Glimpses, Others, Seen};
 use crate::clock::Clock;
 use crate::store::topic::Topic;
 use crate::store::{Database, StoreError};
@@ -76,7 +76,11 @@ pub(super) struct Kill {
 
 /// How a run that was to be killed ended.
 pub(super) enum Ended {
-    Killed(Kill),
+    Killed {
+        kill: Kill,
+        /// What could be seen from the kill until nothing of the run was under way any more.
+        meanwhile: Vec<Picture>,
+    },
     /// It was whole before the moment came; so long it took.
     Whole(Duration),
 }
@@ -116,7 +120,7 @@ impl<'a> Trial<'a> {
         {
             Ended::Whole(took) => Ok(took),
             // The time-out comes first.
-            Ended::Killed(kill) => Ok(kill.after),
+            Ended::Killed { kill, .. } => Ok(kill.after),
         }
     }
 
@@ -135,14 +139,20 @@ impl<'a> Trial<'a> {
             Ok(Watched::Cut(cut)) => Ok(cut),
             Err(error) => Err(error),
         };
-        // Whatever it was: nothing goes on alone.
-        let killed = process.kill().await;
+        // Whatever it was: nothing goes on alone. What can be seen at this moment is read while it is being killed: the server
+        // need not wait for that.
+        let mut glimpses = Glimpses::since(mark);
+        let (killed, looked) = tokio::join!(process.kill(), glimpses.look(self));
         killed.map_err(|source| unrunnable(&self.plan.pipeline, source))?;
         match cut? {
             Cut::Moment(kill) => {
+                looked?;
                 self.kills += 1;
-                others.until_gone(&self.topic, self).await?;
-                Ok(Ended::Killed(kill))
+                others.until_gone(&self.topic, self, &mut glimpses).await?;
+                Ok(Ended::Killed {
+                    kill,
+                    meanwhile: glimpses.pictures,
+                })
             }
             Cut::Late => Err(VerifyError::TimedOut {
                 what: "the pipeline",
@@ -224,7 +234,7 @@ impl<'a> Trial<'a> {
             if took >= self.plan.timeout {
                 return Ok(Watched::Cut(Cut::Late));
             }
-            let met = others.seen(&self.topic).await?;
+            let met = others.seen(&self.topic, process.group()).await?;
             let visible = self.topic.mark().await? > mark;
             let causes = [
                 (Cause::Visible, visible),

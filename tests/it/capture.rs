@@ -5,6 +5,7 @@ mod comparing;
 mod guards;
 mod kinds;
 mod patterns;
+mod slices;
 mod texts;
 mod together;
 mod world;

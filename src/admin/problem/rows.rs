@@ -29,7 +29,12 @@ impl Problem {
     pub(in crate::admin) fn unknown_rows() -> Self {
         let detail = "send rows as NDJSON (`Content-Type: application/x-ndjson`) or as one JSON array (`application/json`)";
         let title = "Unsupported media type";
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "no-rows", title, detail)
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported-media-type",
+            title,
+            detail,
+        )
     }
 
     pub(in crate::admin) fn too_many_rows(limit: u64) -> Self {

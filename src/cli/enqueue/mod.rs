@@ -46,7 +46,8 @@ pub(super) struct Enqueue {
     #[arg(long, requires = "topic", value_name = "FIELD", value_delimiter = ',')]
     key: Vec<String>,
 
-    /// The field that orders the versions of a row: a whole number, or a time such as 2026-11-29T18:05:37Z
+    /// The field that orders the versions of a row: a whole number, a time such as 2026-11-29T18:05:37Z, or a date, which
+    /// counts as its midnight in UTC
     #[arg(long = "version", requires = "topic", value_name = "FIELD")]
     row_version: Option<String>,
 
@@ -72,7 +73,8 @@ pub(super) struct Enqueue {
     checkpoint: Option<String>,
 
     /// Write what is refused to this file, as NDJSON with line and problem, and admit the rest (exit code 1); commits at least every
-    /// 30,000 rows. Left out: the first bad line ends the run
+    /// 30,000 rows. Left out: the first bad line ends the run, as does a quote in CSV that is never closed: behind it nothing can
+    /// be told apart
     #[arg(long, value_name = "FILE", requires = "batch_rows")]
     refused: Option<PathBuf>,
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::super::exit::Problem;
+use super::super::progress::say;
 use crate::capture::BadLine;
 
 /// The file, open.
@@ -26,10 +27,18 @@ struct Known {
 
 impl RefusedFile {
     /// A run that goes on keeps what an earlier one had refused up to the line of its checkpoint: what that refused later, this one
-    /// refuses again. Another run begins with an empty file.
+    /// refuses again; where the file has gone, that is said. Another run begins with an empty file.
     pub(super) fn open(path: &Path, resumed_after: Option<u64>) -> Result<Self, Problem> {
         let cannot =
             |error: io::Error| Problem::BadInput(format!("cannot write {}: {error}", path.display()));
+        if let Some(line) = resumed_after
+            && !path.exists()
+        {
+            say(&format!(
+                "{} is not there: what an earlier run refused up to line {line} stands nowhere now",
+                path.display()
+            ));
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(cannot)?;

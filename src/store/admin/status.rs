@@ -86,8 +86,10 @@ pub struct ShardStatus {
 pub struct UnroutedTopic {
     /// Their topic.
     pub topic: String,
-    /// How many there are.
+    /// How many there are, among those that are counted by topic.
     pub rows: u64,
+    /// Whether that is all: false where more than 100,000 rows are unrouted, over all topics, of which the oldest are counted.
+    pub exact: bool,
 }
 
 /// A relay process.

@@ -235,7 +235,7 @@ impl Column {
 
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 fn refused(problem: BoxDynError) -> StoreError {
-    StoreError::Refused(format!("a value cannot be stored: {problem}"))
+    StoreError::Refused(format!("a value cannot be stored: {problem}").into())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -154,7 +154,8 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
         StoreError::Refused(
             "the database address is not of the form `postgres://user:password@host:port/database`, or it has a \
              parameter that is not known"
-                .to_owned(),
+                .to_owned()
+                .into(),
         )
     })?;
     Ok(options

@@ -1,6 +1,6 @@
 //! Connections to SQLite: one that writes, some that read, one that only watches.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use sqlx::sqlite::{
 };
 
 use super::{Args, DatabaseOptions, MissingFile, Row, Statement};
-use crate::store::error::StoreError;
+use crate::store::error::{Objection, StoreError};
 
 /// The connections to one file.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Sqlite {
     watcher: SqlitePool,
     /// The write-ahead log beside the file.
     log: PathBuf,
+    /// The log's shared memory, which holds its locks.
+    locks: PathBuf,
 }
 
 /// What a commit changes about the write-ahead log, as its directory entry tells it.
@@ -43,6 +45,11 @@ impl Sqlite {
         })
     }
 
+    /// The file that holds the locks of the write-ahead log.
+    pub(crate) fn lock_file(&self) -> &Path {
+        &self.locks
+    }
+
     pub(super) async fn data_version(&self) -> Result<i64, StoreError> {
         let mut connection = self.watcher.acquire().await?;
         Ok(sqlx::query_scalar("pragma data_version")
@@ -60,17 +67,22 @@ impl Sqlite {
 
 pub(super) fn open(url: &str, options: &DatabaseOptions) -> Result<Sqlite, StoreError> {
     let file = SqliteConnectOptions::from_str(url).map_err(|error| {
-        StoreError::Refused(format!(
-            "the database address is not of the form `sqlite://path`: {error}"
-        ))
+        StoreError::Refused(
+            format!("the database address is not of the form `sqlite://path`: {error}").into(),
+        )
     })?;
     if url.contains(":memory:") || url.contains("mode=memory") {
-        return Err(StoreError::Refused(
-            "a SQLite database in memory is gone when the program ends; name a file".to_owned(),
-        ));
+        return Err(StoreError::Refused(Objection::new(
+            "a SQLite database in memory is gone when the program ends",
+            "name a file",
+        )));
     }
-    let mut log = file.get_filename().as_os_str().to_owned();
-    log.push("-wal");
+    let beside = |ending| {
+        let mut name = file.get_filename().as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let (log, locks) = (beside("-wal"), beside("-shm"));
     let file = file
         .busy_timeout(options.lock_timeout)
         // An acknowledged write survives a loss of power.
@@ -88,7 +100,8 @@ pub(super) fn open(url: &str, options: &DatabaseOptions) -> Result<Sqlite, Store
         writer: pool(1, options).connect_lazy_with(writing.journal_mode(SqliteJournalMode::Wal)),
         readers: pool(options.max_connections, options).connect_lazy_with(reading.clone()),
         watcher: pool(1, options).connect_lazy_with(reading),
-        log: log.into(),
+        log,
+        locks,
     })
 }
 

@@ -1,6 +1,6 @@
-//! A transaction that writes, on either database.
+//! A transaction on either database.
 //!
-//! Only [`super::Database::write`] makes one, in a task of its own.
+//! Only [`super::Database`] makes one, in a task of its own.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -37,6 +37,25 @@ impl Transaction {
             // A transaction that reads first and writes later fails at once if another process wrote in between,
             // whatever the time-out says. So it writes from its first moment.
             Engine::Sqlite(sqlite) => Self::Sqlite(sqlite.writer.begin_with("begin immediate").await?),
+        })
+    }
+
+    /// Begins one that reads: each of its statements sees what was committed when the first of them began.
+    pub(super) async fn begin_snapshot(
+        engine: &Engine,
+        patience: Duration,
+        tasks: &TaskTracker,
+    ) -> Result<Self, StoreError> {
+        Ok(match engine {
+            Engine::Postgres(postgres) => {
+                let mut connection = Held::acquire(postgres, patience, tasks).await?;
+                connection.begin().await?;
+                connection
+                    .say("set transaction isolation level repeatable read, read only")
+                    .await?;
+                Self::Postgres(connection)
+            }
+            Engine::Sqlite(sqlite) => Self::Sqlite(sqlite.readers.begin().await?),
         })
     }
 

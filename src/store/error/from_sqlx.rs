@@ -5,7 +5,7 @@
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
-use super::StoreError;
+use super::{Objection, StoreError};
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
@@ -24,7 +24,9 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed | sqlx::Error::Protocol(_) => {
                 Self::Unavailable(format!("the connection broke ({error})"))
             }
-            sqlx::Error::Encode(problem) => Self::Refused(format!("a value cannot be stored: {problem}")),
+            sqlx::Error::Encode(problem) => {
+                Self::Refused(format!("a value cannot be stored: {problem}").into())
+            }
             _ => Self::Unexpected(error.to_string()),
         }
     }
@@ -59,6 +61,9 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
             "a pooler in transaction mode lends the session to others: set `database.pooler` to `transaction`",
         ),
         "23505" => StoreError::Duplicate(with_hint(answer)),
+        // data_exception itself: what capture() declines. no_data_found: what it does not find.
+        "22000" => StoreError::Declined(with_hint(answer)),
+        "P0002" => StoreError::Missing(with_hint(answer)),
         _ => match &code[..2.min(code.len())] {
             // 0A: the schema changed under a prepared statement.
             "08" | "0A" | "25" | "53" | "57" | "58" => unavailable("try again"),
@@ -69,11 +74,8 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
 }
 
 /// What the triggers refuse, they refuse with the way out as the hint.
-fn with_hint(answer: &PgDatabaseError) -> String {
-    match answer.hint() {
-        Some(hint) => format!("{}: {hint}", answer.message()),
-        None => answer.message().to_owned(),
-    }
+fn with_hint(answer: &PgDatabaseError) -> Objection {
+    Objection::with_hint(answer.message(), answer.hint())
 }
 
 fn of_result_code(code: i32, message: &str) -> StoreError {
@@ -94,9 +96,9 @@ fn of_result_code(code: i32, message: &str) -> StoreError {
         // SQLITE_CANTOPEN
         14 => unavailable("check the path in its address; `aftercommit migrate` makes the file"),
         // SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH
-        18..=20 => StoreError::Refused(message.to_owned()),
+        18..=20 => StoreError::Refused(Objection::of_trigger(message)),
         // SQLITE_NOTADB
-        26 => StoreError::Refused(format!("{message}: check the path in the database address")),
+        26 => StoreError::Refused(Objection::new(message, "check the path in the database address")),
         _ => StoreError::Unexpected(format!("{message} (SQLite result code {code})")),
     }
 }

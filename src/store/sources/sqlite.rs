@@ -2,9 +2,9 @@
 
 use sqlx::{AssertSqlSafe, Row as _, SqliteConnection};
 
-use super::sqlite_text::{Reading, quoted, trigger_names};
+use super::sqlite_text::{Reading, VERSION, quoted, trigger_names};
 use super::{Captured, Deletes, Extent, Former, Place, Source, Way};
-use crate::store::error::StoreError;
+use crate::store::error::{Objection, StoreError};
 
 /// Takes down what was attached to the topic before, looks whether the source can be read as it is described, and puts up the
 /// triggers of one that is seen by them.
@@ -19,9 +19,12 @@ pub(super) async fn attach(
         .fetch_optional(&mut *connection)
         .await?;
     if kind.as_deref() == Some("event") {
-        return Err(StoreError::Refused(format!(
-            "topic \"{}\" is of kind event; a table is attached to a state topic: choose another topic",
-            source.topic
+        return Err(StoreError::Refused(Objection::new(
+            format!(
+                "topic \"{}\" is of kind event, and a table is attached to a state topic",
+                source.topic
+            ),
+            "choose another topic",
         )));
     }
     if former == Former::Kept {
@@ -34,19 +37,28 @@ pub(super) async fn attach(
         (Err(_), Way::Capture) if !exists(connection, source).await? => return Ok(()),
         (Err(error), _) => return Err(error),
     };
-    if let Some(query) = reading.bad_version()
-        && let Some(value) = first_text(connection, query).await?
-    {
-        return Err(StoreError::Refused(format!(
-            "topic \"{}\": the version column \"{}\" holds {value}: a row version is a whole number or a time such as \
-             2026-11-29 18:05:37; use such a column, or leave the version out",
-            source.topic,
-            source.version.as_deref().unwrap_or_default(),
-        )));
-    }
+    refuse_bad_version(connection, &reading, "true").await?;
     match source.way {
         Way::Capture => Ok(()),
         Way::Trigger => put_up_triggers(connection, &reading).await,
+    }
+}
+
+/// A version that orders nothing is named with its column: the outbox, which would refuse it too, does not know that.
+async fn refuse_bad_version(
+    connection: &mut SqliteConnection,
+    reading: &Reading<'_>,
+    condition: &str,
+) -> Result<(), StoreError> {
+    let Some(query) = reading.bad_version(condition) else {
+        return Ok(());
+    };
+    match first_text(connection, query).await? {
+        None => Ok(()),
+        Some(value) => Err(StoreError::Refused(Objection::new(
+            format!("{} holds {value}", reading.version_column()),
+            VERSION,
+        ))),
     }
 }
 
@@ -62,10 +74,9 @@ async fn keep_former(connection: &mut SqliteConnection, source: &Source) -> Resu
         .await?;
     match other {
         None => Ok(()),
-        Some(other) => Err(StoreError::Refused(format!(
-            "topic \"{}\" has its rows in {other} already: choose another topic, or detach this one first; to put another \
-             table in its place on purpose, replace it (--replace)",
-            source.topic
+        Some(other) => Err(StoreError::Refused(Objection::new(
+            format!("topic \"{}\" has its rows in {other} already", source.topic),
+            "choose another topic, or detach this one first. To put another table in its place on purpose, replace it (--replace)",
         ))),
     }
 }
@@ -78,8 +89,9 @@ async fn put_up_triggers(connection: &mut SqliteConnection, reading: &Reading<'_
         .fetch_optional(&mut *connection)
         .await?;
     if kind.as_deref() != Some("table") {
-        return Err(StoreError::Refused(format!(
-            "{table} is no table: triggers see tables only; attach it by capture"
+        return Err(StoreError::Refused(Objection::new(
+            format!("{table} is no table, and triggers see tables only"),
+            "attach it by capture",
         )));
     }
     for (_, made) in reading.triggers() {
@@ -152,18 +164,27 @@ pub(super) async fn capture(
     extent: &Extent,
 ) -> Result<Captured, StoreError> {
     let reading = reading(connection, source).await?;
-    let partition = extent.partition.as_deref();
     let topic = &source.topic;
+    let slice = match &extent.partition {
+        None => None,
+        Some(text) => Some(
+            reading
+                .condition(text, extent.deletes)
+                .map_err(StoreError::Refused)?,
+        ),
+    };
+    let condition = slice.as_deref().unwrap_or("true");
     if source.version.is_none()
-        && let Some(row_key) = first_text(connection, reading.ambiguous(partition)).await?
+        && let Some(row_key) = first_text(connection, reading.ambiguous(condition)).await?
     {
-        return Err(StoreError::Refused(format!(
-            "topic \"{topic}\": several rows with different content have the row key \"{row_key}\": name the columns that tell \
-             rows apart as the key, or a version column: then the newest counts"
+        return Err(StoreError::Refused(Objection::new(
+            format!("topic \"{topic}\": several rows with different content have the row key \"{row_key}\""),
+            "name the columns that tell rows apart as the key, or a version column: then the newest counts",
         )));
     }
-    let seen = number(connection, reading.count(partition), topic).await?;
-    let rows = reading.rows(partition);
+    refuse_bad_version(connection, &reading, condition).await?;
+    let seen = number(connection, reading.count(condition), topic).await?;
+    let rows = reading.rows(condition);
     let stale = format!(
         "select count(*) from ({rows}) as here join ledger on topic = $1 and identity = here.row_key \
          where here.row_version < ledger.row_version"
@@ -188,9 +209,9 @@ pub(super) async fn capture(
     let deleted = match extent.deletes {
         Deletes::Kept => 0,
         Deletes::UpTo(ratio) => {
-            let gone = reading.gone(partition);
+            let gone = reading.gone(slice.as_deref());
             let count = number(connection, format!("select count(*) from ({gone})"), topic).await?;
-            let there = if partition.is_some() { seen + count } else { known };
+            let there = if slice.is_some() { seen + count } else { known };
             refuse_too_many(topic, count, there, seen, ratio)?;
             let deletes = format!(
                 "insert into outbox (topic, row_key, op) select $1, row_key, 'delete' from ({gone}) order by 2"
@@ -215,16 +236,19 @@ fn refuse_too_many(topic: &str, gone: u64, there: u64, seen: u64, ratio: f64) ->
     )]
     let part = gone as f64 / there.max(1) as f64;
     if gone > 0 && seen == 0 {
-        return Err(StoreError::Refused(format!(
-            "topic \"{topic}\": all {gone} rows would be deleted; nothing was captured: is the source empty by mistake? \
-             Without deletes, capture it again"
+        return Err(StoreError::Declined(Objection::new(
+            format!("topic \"{topic}\": all {gone} rows would be deleted; nothing was captured"),
+            "is the source empty by mistake? Without deletes, capture it again",
         )));
     }
     if part > ratio {
-        return Err(StoreError::Refused(format!(
-            "topic \"{topic}\": {gone} of {there} rows would be deleted, more than the {:.1} % allowed; nothing was captured: \
-             if that is meant, raise max_delete_ratio",
-            ratio * 100.0
+        let allowed = ratio * 100.0;
+        return Err(StoreError::Declined(Objection::new(
+            format!(
+                "topic \"{topic}\": {gone} of {there} rows would be deleted, more than the {allowed:.1} % allowed; nothing was \
+                 captured"
+            ),
+            "if that is meant, raise max_delete_ratio",
         )));
     }
     Ok(())
@@ -251,18 +275,20 @@ async fn reading<'s>(
         execute(connection, format!("drop view temp.{}", quoted(name))).await?;
     }
     if columns.is_empty() {
-        return Err(StoreError::Refused(format!(
-            "topic \"{}\": its source, {name}, does not exist: create it, or attach another table",
-            source.topic
+        return Err(StoreError::Missing(Objection::new(
+            format!("topic \"{}\": its source, {name}, does not exist", source.topic),
+            "create it, or attach another table to the topic",
         )));
     }
     let mut named = source.key.iter().chain(&source.version).chain(&source.excluded);
     if let Some(missing) = named.find(|name| !columns.contains(name)) {
-        return Err(StoreError::Refused(format!(
-            "topic \"{}\": {name} has no column \"{missing}\" (it has {}): correct the name, or attach the table again if \
-             the column has gone",
-            source.topic,
-            columns.join(", ")
+        return Err(StoreError::Refused(Objection::new(
+            format!(
+                "topic \"{}\": {name} has no column \"{missing}\" (it has {})",
+                source.topic,
+                columns.join(", ")
+            ),
+            "correct the name, or attach the table again if the column has gone",
         )));
     }
     Ok(Reading { source, columns })
@@ -317,7 +343,7 @@ async fn first_text(connection: &mut SqliteConnection, text: String) -> Result<O
 fn of_their_own(error: sqlx::Error) -> StoreError {
     match &error {
         sqlx::Error::Database(answer) if answer.code().as_deref() == Some("1") => {
-            StoreError::Refused(answer.message().to_owned())
+            StoreError::Refused(answer.message().to_owned().into())
         }
         _ => error.into(),
     }

@@ -147,8 +147,13 @@ on_both! {
         let limits = Limits { body_timeout: std::time::Duration::from_millis(50), ..Limits::default() };
         let client = Client::with(&world, settings(), limits).await;
         let path = "/v1/outbox?topic=orders&key=id";
-        assert!(post(&client, path, "text/csv", "id\n1\n", "").await.problem(415).contains(NDJSON));
-        assert!(post(&client, "/v1/outbox?topic=orders", NDJSON, "", "").await.problem(400).contains("topic and key"));
+        let other = post(&client, path, "text/csv", "id\n1\n", "").await;
+        assert!(other.problem(415).contains(NDJSON));
+        assert_eq!(other.json()["type"], "urn:aftercommit:problem:unsupported-media-type");
+        for (query, missing) in [("topic=orders", "key"), ("key=id", "topic"), ("op=upsert", "topic")] {
+            let said = post(&client, &format!("/v1/outbox?{query}"), NDJSON, "", "").await.problem(400);
+            assert!(said.starts_with(&format!("query parameter `{missing}`: it is missing; give topic and key")), "{said}");
+        }
         assert!(post(&client, "/v1/outbox?topic=new&key=id", NDJSON, "", "").await.problem(400).contains("`op`"));
         assert!(post(&client, "/v1/outbox?topik=orders", NDJSON, "", "").await.problem(400).contains("topik"));
         let unknown = client.send(&format!("{}{{}}", head(path, NDJSON, 2, "").replace(TOKEN, "wrong"))).await;

@@ -41,7 +41,7 @@ on_both! {
         assert!(crm.shards[0].owner.is_some());
         assert!(hook.shards.is_empty());
         assert_eq!(status.unrouted, 1);
-        assert_eq!(status.unrouted_topics, [UnroutedTopic { topic: "stray".to_owned(), rows: 1 }]);
+        assert_eq!(status.unrouted_topics, [UnroutedTopic { topic: "stray".to_owned(), rows: 1, exact: true }]);
         assert_eq!(status.relays.len(), 1);
         assert!(status.relays[0].alive);
         assert_eq!(status.namespace, "test");

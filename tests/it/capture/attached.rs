@@ -2,7 +2,7 @@
 
 use aftercommit::store::sources::Way;
 
-use super::world::{Backend, World, customers, on_both};
+use super::world::{Backend, World, customers, on_both, tester};
 
 on_both! {
     async fn what_a_transaction_changes_is_owed_once_it_commits(backend: Backend) {
@@ -74,8 +74,8 @@ on_both! {
 
     async fn a_detached_table_is_no_longer_seen(backend: Backend) {
         let world = World::attached(backend).await;
-        assert!(world.inner.database.detach("customers").await.unwrap());
-        assert!(!world.inner.database.detach("customers").await.unwrap());
+        assert!(world.inner.database.detach("customers", &tester()).await.unwrap());
+        assert!(!world.inner.database.detach("customers", &tester()).await.unwrap());
         world.run("insert into customers values (1, 'Ada', 10, '')").await;
         assert!(world.news().await.is_empty());
         assert!(world.inner.database.attached().await.unwrap().is_empty());
@@ -153,6 +153,19 @@ on_both! {
         world.run("update customers set loaded_at = 'tuesday'").await;
         let said = world.surprises().await;
         assert!(said.iter().any(|line| line.contains("\"loaded_at\" alone") && line.contains("20 rows")), "{said:?}");
+    }
+
+    async fn a_view_that_reads_the_clock_is_told(backend: Backend) {
+        let world = World::with_table(backend).await;
+        world.run("create view calm as select * from customers").await;
+        world.run("create view restless as select id, name, version, current_timestamp as loaded_at from customers").await;
+        for (view, is_told) in [("calm", false), ("restless", true)] {
+            let mut source = customers(Way::Capture);
+            source.place = aftercommit::store::sources::Place::Table(view.to_owned());
+            world.attach(source).await.unwrap();
+            let said = world.surprises().await;
+            assert_eq!(said.iter().any(|line| line.contains("the view reads the clock")), is_told, "{view}: {said:?}");
+        }
     }
 
     async fn a_column_that_begins_with_the_time_is_told(backend: Backend) {

@@ -4,7 +4,7 @@
 use aftercommit::store::sources::{Deletes, Extent, Former, Place, Way};
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::world::{Backend, World, customers};
+use super::world::{Backend, World, customers, tester};
 
 #[tokio::test]
 async fn whoever_may_capture_runs_no_sql_with_its_owners_rights() {
@@ -161,7 +161,11 @@ async fn another_table_takes_the_place_of_the_first_only_on_purpose() {
         .await;
     let mut other = customers(Way::Trigger);
     other.place = Place::Table("other".to_owned());
-    let kept = world.inner.database.attach(other.clone(), Former::Kept).await;
+    let kept = world
+        .inner
+        .database
+        .attach(other.clone(), Former::Kept, &tester())
+        .await;
     let error = kept.unwrap_err().to_string();
     assert!(
         error.contains("public.customers already") && error.contains("--replace"),
@@ -172,13 +176,13 @@ async fn another_table_takes_the_place_of_the_first_only_on_purpose() {
     let again = world
         .inner
         .database
-        .attach(customers(Way::Trigger), Former::Kept)
+        .attach(customers(Way::Trigger), Former::Kept, &tester())
         .await;
     assert!(again.is_ok(), "the same one can be attached again");
     world
         .inner
         .database
-        .attach(other, Former::Replaced)
+        .attach(other, Former::Replaced, &tester())
         .await
         .unwrap();
     world

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::world::{Backend, World, customers};
+use super::world::{Backend, World, customers, tester};
 
 /// What differs between the table and the ledger.
 const DIFFERENCES: &str = "select count(*) from (select id::text as row_key from customers) as here
@@ -125,7 +125,7 @@ async fn an_old_snapshot_that_what_was_attached_or_captured_since_is_not_in_runs
         "attached by another key since"
     );
 
-    world.inner.database.detach("customers").await.unwrap();
+    world.inner.database.detach("customers", &tester()).await.unwrap();
     let mut old = world.old_snapshot().await;
     world.attach(again("id")).await.unwrap();
     run(&mut old, "update customers set version = 2").await;

@@ -2,6 +2,7 @@
 
 use aftercommit::core::row::TopicKind;
 use aftercommit::store::StoreError;
+use aftercommit::store::admin::Actor;
 use aftercommit::store::sources::{Captured, Deletes, Extent, Former, Place, Source, Way};
 use sqlx::{Connection as _, PgConnection};
 
@@ -50,7 +51,10 @@ impl World {
     }
 
     pub(super) async fn attach(&self, source: Source) -> Result<(), StoreError> {
-        self.inner.database.attach(source, Former::Replaced).await
+        self.inner
+            .database
+            .attach(source, Former::Replaced, &tester())
+            .await
     }
 
     /// Captures `customers` whole, and leaves what is gone.
@@ -127,6 +131,11 @@ pub(super) fn customers(way: Way) -> Source {
         excluded: vec!["loaded_at".to_owned()],
         way,
     }
+}
+
+/// Who attaches and detaches.
+pub(super) fn tester() -> Actor {
+    Actor::new("tester", "command line")
 }
 
 /// All rows, with deletes up to this part of them.

@@ -134,6 +134,17 @@ on_both! {
         }
     }
 
+    async fn what_an_earlier_run_had_refused_is_missed_where_its_file_has_gone(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = project(&world, 1_200);
+        let arguments = [&ARGUMENTS[..], &["--refused", "refused.ndjson"]].concat();
+        let mut killed = Process::start(&project.path(""), &arguments, &[("AFTERCOMMIT_CRASH", "after_commit:2")]);
+        assert!(killed.ended().await.signal().is_some(), "{:?}", killed.log());
+        std::fs::remove_file(project.path("refused.ndjson")).unwrap();
+        let ended = project.run(&arguments).await;
+        assert!(ended.stderr.contains("refused.ndjson is not there: what an earlier run refused up to line "), "{ended:?}");
+    }
+
     async fn a_run_after_one_that_came_to_its_end_begins_anew_and_finds_all_known(backend: Backend) {
         let world = World::migrated(backend).await;
         let project = project(&world, 1_200);

@@ -20,6 +20,7 @@ on_both! {
 
         let said = project.run(&[&attach[..], &at].concat()).await.done();
         assert!(said.contains("aftercommit capture shops") && said.contains("--exclude seen_at"), "{said}");
+        assert!(said.contains("no destination takes this topic"), "{said}");
         let done = project.run(&[&attach[..], &["--version", "seen_at", "--exclude", "seen_at", "--json"], &at].concat()).await.json();
         assert_eq!((&done["topic"], &done["way"], &done["excluded"]), (&json!("shops"), &json!("trigger"), &json!(["seen_at"])));
 
@@ -37,6 +38,9 @@ on_both! {
 
         let said = project.run(&[&["detach", "shops"], &at[..]].concat()).await.done();
         assert!(said.starts_with("shops: "), "{said}");
+        let trail = "select count(*) from aftercommit.audit where action = '{}' and subject = 'shops' and actor like 'cli%'";
+        let told = async |action| world.number(&trail.replace("{}", action)).await;
+        assert_eq!((told("attach").await, told("detach").await), (2, 1));
         let error = project.run(&[&["detach", "shops"], &at[..]].concat()).await.failed(4);
         assert!(error.contains("nothing is attached to topic `shops`"), "{error}");
         assert_eq!(project.run(&[&["attached"], &at[..]].concat()).await.done(), "nothing is attached\n");
@@ -49,8 +53,10 @@ on_both! {
         let at = ["--database", world.url.as_str()];
         let failed = async |arguments: &[&str], code| project.run(&[arguments, &at[..]].concat()).await.failed(code);
 
-        let error = failed(&["capture", "shops"], 2).await;
+        let error = failed(&["capture", "shops"], 4).await;
         assert!(error.contains("topic \"shops\" has no source") && error.contains("aftercommit attach"), "{error}");
+        let error = failed(&["attach", "\"shop; drop\"", "--topic", "shops", "--key", "id"], 4).await;
+        assert!(error.starts_with("error: there is no table \"shop; drop\"\nhelp: create it first"), "{error}");
         let error = failed(&["attach", "shop", "--topic", "shops", "--key", "nope"], 2).await;
         assert!(error.contains("no column \"nope\""), "{error}");
         let error = failed(&["attach", "--query", "select 1 as id", "--topic", "shops", "--key", "id"], 2).await;
@@ -66,9 +72,20 @@ on_both! {
         project.run(&[&["attach", "shop", "--topic", "shops", "--key", "id", "--by", "capture"], &at[..]].concat()).await.done();
         project.run(&[&["capture", "shops"], &at[..]].concat()).await.done();
         world.execute("delete from shop where id = 2").await;
-        let error = failed(&["capture", "shops", "--deletes"], 2).await;
+        let error = failed(&["capture", "shops", "--partition", "id = 1; id"], 2).await;
+        assert!(error.ends_with("the partition is not understood: id = 1; id\nhelp: write columns beside literals, joined by \"and\": \
+            event_date = '2025-05-18' and region in ('eu', 'us')\n"), "{error}");
+        let error = failed(&["capture", "shops", "--deletes"], 1).await;
         assert!(error.contains("1 of 3 rows would be deleted, more than the 20.0 % allowed"), "{error}");
         let said = project.run(&[&["capture", "shops", "--deletes", "--max-delete-ratio", "0.5"], &at[..]].concat()).await.done();
         assert_eq!(said, "2 rows: 0 admitted, 2 unchanged; 1 row is gone\n");
+
+        world.execute("create table market (id bigint primary key); alter table shop rename to closed").await;
+        let error = failed(&["capture", "shops"], 4).await;
+        assert!(error.contains("shop, does not exist\nhelp: create it"), "{error}");
+        let market = ["attach", "market", "--topic", "shops", "--key", "id"];
+        let error = failed(&market, 2).await;
+        assert!(error.contains("shop already\nhelp: choose another topic, or detach this one first. To put another"), "{error}");
+        project.run(&[&market[..], &["--replace"], &at].concat()).await.done();
     }
 }

@@ -29,7 +29,7 @@ on_both! {
         let mut row = event("7");
         row.payload = "{".to_owned();
         let error = world.enqueue(&row, End::Rollback).await.unwrap_err();
-        assert!(matches!(&error, StoreError::Refused(message) if message.to_lowercase().contains("json")), "{error}");
+        assert!(matches!(&error, StoreError::Refused(objection) if objection.problem.to_lowercase().contains("json")), "{error}");
 
         row.payload = "1".to_owned();
         row.op = Op::Upsert;

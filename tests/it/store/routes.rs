@@ -44,7 +44,7 @@ on_both! {
         smaller.max_payload_bytes = 5;
         world.store.apply(smaller).await.unwrap();
         let error = world.enqueue(&upsert("8", 1, "123456"), End::Rollback).await.unwrap_err();
-        assert!(matches!(&error, StoreError::Refused(message) if message.contains("payload")), "{error}");
+        assert!(matches!(&error, StoreError::Refused(objection) if objection.problem.contains("payload")), "{error}");
     }
 
     async fn the_namespace_changes_only_while_nothing_is_written(backend: Backend) {

@@ -16,7 +16,7 @@ use crate::store::{Failing, NotedUsage, StoreError, leases, settings};
 /// Settled deliveries that are counted at most, over all destinations: the newest ones. Each of them is looked up in its table.
 const COUNTED_SETTLED: i64 = 100_000;
 /// Unrouted rows that are told apart by topic at most: the oldest ones.
-const COUNTED_UNROUTED: i64 = 100_000;
+const COUNTED_UNROUTED: u32 = 100_000;
 
 impl AdminStore {
     /// How things stand. `configured` names the destinations of the configuration.
@@ -41,7 +41,7 @@ impl AdminStore {
             namespace: settings::namespace(&self.database).await?,
             destinations: destinations.into_values().collect(),
             unrouted,
-            unrouted_topics: self.unrouted_topics().await?,
+            unrouted_topics: self.unrouted_topics(unrouted).await?,
             relays: self.relays().await?,
         })
     }
@@ -132,13 +132,14 @@ impl AdminStore {
         Ok(())
     }
 
-    async fn unrouted_topics(&self) -> Result<Vec<UnroutedTopic>, StoreError> {
-        let args = Args::new().int(COUNTED_UNROUTED);
+    async fn unrouted_topics(&self, unrouted: u64) -> Result<Vec<UnroutedTopic>, StoreError> {
+        let args = Args::new().int(i64::from(COUNTED_UNROUTED));
         let rows = self.database.read(sql!(shared "unrouted_counts"), args).await?;
         let topic = |row: &Row| {
             Ok(UnroutedTopic {
                 topic: row.text("topic")?.to_owned(),
                 rows: row.int("unrouted")?,
+                exact: unrouted <= u64::from(COUNTED_UNROUTED),
             })
         };
         rows.iter().map(topic).collect()

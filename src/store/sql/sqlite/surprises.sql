@@ -48,6 +48,11 @@ from attached, pragma_table_xinfo(relation)
 where (dflt_value like '%current\_%' escape '\' or dflt_value like '%now%' or dflt_value like '%random%')
     and name not in (select value from json_each(excluded)) and name not in (select value from json_each(key_columns))
 union all
+select 'the view reads the clock, or chance: each run makes other values, and delivers every row again; --exclude that column'
+from attached
+join sqlite_master on sqlite_master.type = 'view' and sqlite_master.name = attached.relation collate nocase
+where sql like '%current\_%' escape '\' or sql like '%''now''%' or sql like '%random%(%'
+union all
 select format('of %d rows that were delivered again, %d differ in "%s" alone; if it says when a run was, --exclude %s',
     all_rows, rows, differing ->> 0, differing ->> 0)
 from counted

@@ -1,0 +1,1 @@
+select to_regclass($1) is not null as is_there

@@ -1,0 +1,1 @@
+select destination from aftercommit.route where topic = $1
