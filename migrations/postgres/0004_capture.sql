@@ -344,7 +344,7 @@ begin
     select * into attached from aftercommit.source where source.topic = capture.topic;
     if not found then
         raise exception 'topic "%" has no source', topic
-            using errcode = 'invalid_parameter_value',
+            using errcode = 'no_data_found',
             hint = format('Say once where its rows are: aftercommit attach TABLE --topic %s --key COLUMN --by capture', topic);
     elsif max_delete_ratio between 0 and 1 is not true then
         raise exception 'topic "%": max_delete_ratio is %', topic, coalesce(max_delete_ratio::text, 'null')

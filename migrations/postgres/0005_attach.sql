@@ -273,7 +273,7 @@ declare
 begin
     if way <> 'capture' or cardinality(parts) <> 2 then
         raise exception 'there is no table %', relation
-            using errcode = 'invalid_parameter_value',
+            using errcode = 'no_data_found',
             hint = 'Only by capture can a table be attached that does not exist yet; name its schema then.';
     elsif parts[1] like 'pg_%' then
         raise exception '% is no table that lasts', relation

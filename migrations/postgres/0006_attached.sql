@@ -131,5 +131,3 @@ end
 $$;
 
 revoke execute on function aftercommit.attached(), aftercommit.surprises(text) from public;
-
-revoke execute on function aftercommit.attached(), aftercommit.surprises(text) from public;

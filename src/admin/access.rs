@@ -66,7 +66,8 @@ pub(super) async fn session(Extension(caller): Extension<Caller>) -> Json<Bearer
     Json(caller.bearer)
 }
 
-async fn caller(
+/// Who sent a request, or why it is refused.
+pub(super) async fn caller(
     state: &AdminState,
     remote: Remote,
     method: &Method,
@@ -105,21 +106,8 @@ async fn bearer(state: &AdminState, sent: &[u8]) -> Result<Option<Bearer>, Probl
     }
 }
 
-/// For `/metrics`, which the configuration can open to everybody.
-pub(super) async fn require_token_unless_open(
-    state: State<AdminState>,
-    remote: Extension<Remote>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if state.settings().open_metrics {
-        return next.run(request).await;
-    }
-    require_token(state, remote, request, next).await
-}
-
 /// What stands behind `Bearer`, in any spelling of it.
-fn sent(headers: &HeaderMap) -> Option<&[u8]> {
+pub(super) fn sent(headers: &HeaderMap) -> Option<&[u8]> {
     let value = headers.get(header::AUTHORIZATION)?.as_bytes();
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     scheme

@@ -30,6 +30,7 @@ mod query;
 mod replays;
 mod reply;
 mod routes;
+mod scraper;
 mod server;
 mod settle;
 mod spool;

@@ -51,6 +51,11 @@ impl Problem {
         }
     }
 
+    /// Whether the database cannot serve this now.
+    pub(super) fn is_unavailable(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     pub(super) fn unauthorized() -> Self {
         let detail = "send `Authorization: Bearer` with a token: `aftercommit token create` makes one, and the configuration can \
                       name one in its section [admin]";

@@ -8,14 +8,15 @@ use tokio_util::task::TaskTracker;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::access::{require_token, require_token_unless_open};
+use super::access::require_token;
 use super::guard::{Guard, guard};
 use super::problem::Problem;
+use super::scraper::require_token_unless_open;
 use super::server::Limits;
 use super::state::AdminState;
 use super::{
-    access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page, replays, settle,
-    trouble,
+    access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page,
+    replays, settle, trouble,
 };
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {

@@ -12,6 +12,7 @@ use crate::store::admin::{AdminError, AdminStore, ReplaySelection, Selection};
 use super::gauges::GaugeReader;
 use super::outbox::Intake;
 use super::process::Process;
+use super::scraper::LastScraper;
 use super::server::Limits;
 
 /// What the configuration says, and a reload can change.
@@ -35,6 +36,7 @@ pub(super) struct AdminState {
     pub(super) store: AdminStore,
     pub(super) process: Process,
     pub(super) gauges: GaugeReader,
+    pub(super) last_scraper: LastScraper,
     /// Whoever asks for readiness holds it: one look at a time, since anybody may ask and a look opens a connection.
     pub(super) looking: Arc<Mutex<()>>,
     pub(super) intake: Arc<Intake>,
@@ -51,6 +53,7 @@ impl AdminState {
     ) -> Self {
         Self {
             gauges: GaugeReader::new(store.clone(), process.clone(), tasks, limits.gauges_timeout),
+            last_scraper: LastScraper::default(),
             store,
             process,
             looking: Arc::default(),

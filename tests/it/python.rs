@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 /// No suite takes as long.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 /// Runs a script to its end; the test fails with what it said if it did.
 pub(crate) async fn run(script: &str, arguments: &[&str], variables: &[(&str, &str)]) {

@@ -48,7 +48,10 @@ fn every_file_of_the_page_is_served() {
 fn no_file_of_the_page_can_turn_text_into_markup_or_code() {
     for Asset { name, text } in ASSETS.iter().chain([&INDEX]) {
         for word in FORBIDDEN {
-            assert!(!text.contains(word), "{name} holds `{word}`: make text nodes, with dom.js");
+            assert!(
+                !text.contains(word),
+                "{name} holds `{word}`: make text nodes, with dom.js"
+            );
         }
     }
 }
@@ -65,11 +68,19 @@ fn the_page_names_no_other_host() {
 #[test]
 fn each_module_says_what_it_is_and_imports_what_is_served() {
     for Asset { name, text } in modules() {
-        assert!(text.starts_with("// "), "{name} does not begin by saying what it is");
+        assert!(
+            text.starts_with("// "),
+            "{name} does not begin by saying what it is"
+        );
         for line in text.lines().filter(|line| line.starts_with("import ")) {
-            let (_, from) = line.split_once(" from './").unwrap_or_else(|| panic!("{name}: {line}"));
+            let (_, from) = line
+                .split_once(" from './")
+                .unwrap_or_else(|| panic!("{name}: {line}"));
             let wanted = from.trim_end_matches("';");
-            assert!(modules().any(|module| module.name == wanted), "{name} imports {wanted}, which is not served");
+            assert!(
+                modules().any(|module| module.name == wanted),
+                "{name} imports {wanted}, which is not served"
+            );
         }
     }
 }

@@ -22,6 +22,7 @@ const STEPS: u32 = 10;
 pub struct Delivery {
     /// Which one.
     #[serde(flatten)]
+    #[schema(value_type = Named)]
     pub id: DeliveryId,
     /// Where it stands.
     pub state: State,
@@ -51,6 +52,18 @@ pub struct Delivery {
     pub cancel_at: Option<Timestamp>,
     /// When it ended.
     pub settled_at: Option<Timestamp>,
+}
+
+/// [`DeliveryId`] as it looks among other fields: by itself it takes no others.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described, never made")]
+struct Named {
+    /// The outbox row.
+    #[schema(examples(4711))]
+    outbox_id: i64,
+    /// Where it goes.
+    #[schema(examples("crm"))]
+    destination: String,
 }
 
 /// How many entries a page holds at most: 1 to 1,000.

@@ -113,7 +113,7 @@ pub(super) struct InFlight {
 
 pub(super) async fn in_flight(database: &Database, id: &DeliveryId) -> Result<Option<InFlight>, StoreError> {
     let args = Args::new().int(id.outbox_id).text(&id.destination);
-    let rows = database.read(sql!("in_flight_of"), args).await?;
+    let rows = database.read(sql!("in_flight"), args).await?;
     let read = |row: &Row| {
         Ok(InFlight {
             since: row.time("at")?,

@@ -26,7 +26,7 @@ pub enum AdminError {
     UnknownRow(i64),
     /// The configuration does not have the destination, so nothing can be made for it or sent to it.
     #[error(
-        "there is no destination `{name}` in the configuration; it has: {}",
+        "there is no destination `{name}` in the configuration; there are: {}",
         list(known)
     )]
     NotConfigured {

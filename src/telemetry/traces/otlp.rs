@@ -167,8 +167,15 @@ fn parent(row_headers: Option<&str>) -> Context {
     let headers: HashMap<String, String> = headers
         .into_iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(|(name, value)| name != "traceparent" || is_whole(value))
         .collect();
     TraceContextPropagator::new().extract_with_context(&Context::new(), &headers)
+}
+
+/// Whether its ids have all their digits. The SDK would take shorter ones for ids that begin with zeros.
+fn is_whole(traceparent: &str) -> bool {
+    let lengths: Vec<usize> = traceparent.split('-').map(str::len).collect();
+    lengths.starts_with(&[2, 32, 16, 2])
 }
 
 fn unusable(error: &opentelemetry_otlp::ExporterBuildError) -> TelemetryError {

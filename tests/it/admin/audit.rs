@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::access::token;
 use super::client::Client;
+use super::destinations;
 use super::openapi::{Operation, document};
 use super::world::{Backend, World, on_both};
 
 /// Each operation that changes something: where, with which body, and what the audit says of it. In an order in which each has
 /// something to change.
-const CHANGES: [(&str, &str, &str, &str); 14] = [
+const CHANGES: [(&str, &str, &str, &str); 15] = [
     (
         "cancel_delivery",
         "/v1/deliveries/1/crm/cancel",
@@ -69,6 +70,12 @@ const CHANGES: [(&str, &str, &str, &str); 14] = [
         "resume: crm",
     ),
     (
+        "test_destination",
+        "/v1/destinations/hook/test",
+        BECAUSE,
+        "test: hook",
+    ),
+    (
         "create_replay",
         "/v1/replays",
         r#"{"filter": {"states": ["dead"]}, "reason": "it is the test"}"#,
@@ -107,7 +114,7 @@ on_both! {
         // The second one waits behind the first.
         world.execute("insert into aftercommit.outbox (topic, row_key, row_version, op, payload)
             values ('orders', 'same', 1, 'event', '{}'), ('orders', 'same', 2, 'event', '{}')").await;
-        let client = Client::of(&world).await;
+        let client = destinations::client(&world, &destinations::config(destinations::NOBODY, "")).await;
         let ada = token(&world, "ada", Role::Operator, 1).await;
         let operations = Operation::all(&document(&client).await).into_iter();
         let changing: BTreeSet<String> = operations.filter(|operation| operation.method != "GET").map(|operation| operation.id()).collect();

@@ -18,10 +18,10 @@ use super::trouble::met;
 use super::world::{Backend, World, on_both};
 
 /// Where nobody listens: a port that is reserved.
-const NOBODY: &str = "http://127.0.0.1:1/hooks/canary";
+pub(super) const NOBODY: &str = "http://127.0.0.1:1/hooks/canary";
 
 /// The configuration has `hook` at this address, with secrets wherever one can stand; `crm` it does not have.
-fn config(url: &str, more: &str) -> Config {
+pub(super) fn config(url: &str, more: &str) -> Config {
     let text = format!(
         r#"
 [database]
@@ -43,7 +43,7 @@ x-api-key = "canary"
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-async fn client(world: &World, config: &Config) -> Client {
+pub(super) async fn client(world: &World, config: &Config) -> Client {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let destinations = assemble::destinations(config, &clock).unwrap();
     let settings = AdminSettings {

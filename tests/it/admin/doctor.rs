@@ -59,6 +59,8 @@ on_both! {
         let world = World::new(backend).await;
         world.execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('stray', 'x', 'event', '{}')").await;
         assert_said(&world, 1, "", &["its topic `stray` has no route"]).await;
+        world.execute("insert into aftercommit.route (topic, destination) values ('stray', 'crm')").await;
+        assert_said(&world, 1, "", &["is routed to crm by now, but no relay keeps house"]).await;
         world.commit_orders(1, 1).await;
         world.execute("delete from aftercommit.owed where destination = 'hook'").await;
         let hook = examined(&world, 2, "hook").await;
@@ -99,9 +101,9 @@ on_both! {
         world.commit_orders(1, 1).await;
         let slot = world.number("select slot from aftercommit.owed where destination = 'crm'").await;
         let live = world.lease("crm").await;
-        world.execute(&format!(
+        world.execute(
             "update aftercommit.lease set shards = 2 where destination = 'crm';
-             insert into aftercommit.lease (destination, shard, shards, owner, epoch) values ('crm', 1, 2, 'gone', 1)")).await;
+             insert into aftercommit.lease (destination, shard, shards, owner, epoch) values ('crm', 1, 2, 'gone', 1)").await;
         world.execute(&format!("update aftercommit.owed set slot = {} where destination = 'crm'", slot / 2 * 2)).await;
         assert_said(&world, 1, "crm", &[&format!("relay {}", live.owner.0)]).await;
         world.execute(&format!("update aftercommit.owed set slot = {} where destination = 'crm'", slot / 2 * 2 + 1)).await;

@@ -9,6 +9,7 @@ use aftercommit::clock::Clock;
 use aftercommit::core::delivery::Reason;
 use aftercommit::core::limit::usage::Usage;
 use aftercommit::relay::RelayMetrics;
+use aftercommit::store::admin::{Actor, Role, TokenName, TokenText};
 use aftercommit::store::{NotedUsage, Store as _};
 use sqlx::{Connection as _, PgConnection};
 
@@ -62,7 +63,28 @@ on_both! {
         assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
         client.server.reload(AdminSettings { open_metrics: true, token: None, ..settings() });
         assert_eq!(client.ask("GET /metrics HTTP/1.1\r\n").await.status, 200);
-        client.get("/v1/status").await.problem(403);
+        client.ask("GET /v1/status HTTP/1.1\r\n").await.problem(401);
+    }
+
+    async fn while_the_database_is_away_whoever_scraped_last_still_may_and_nobody_else(backend: Backend) {
+        let world = World::new(backend).await;
+        let client = Client::of(&world).await;
+        let [first, second] = [[1; 32], [2; 32]].map(TokenText::of);
+        for (name, text) in [("grafana", &first), ("prometheus", &second)] {
+            let name: TokenName = name.parse().unwrap();
+            let actor = Actor::new("tester".to_owned(), "here".to_owned());
+            world.admin.create_token(&name, Role::Viewer, None, text, &actor).await.unwrap();
+        }
+        let ask = async |path: &str, text: &TokenText| {
+            client.ask(&format!("GET {path} HTTP/1.1\r\nauthorization: Bearer {}\r\n", text.expose())).await
+        };
+        assert_eq!(ask("/metrics", &first).await.status, 200);
+        assert_eq!(ask("/metrics", &second).await.status, 200);
+        world.database.close().await;
+        assert_eq!(ask("/metrics", &second).await.status, 200);
+        ask("/metrics", &first).await.problem(503);
+        ask("/v1/status", &second).await.problem(503);
+        client.ask("GET /metrics HTTP/1.1\r\n").await.problem(401);
     }
 
     async fn what_the_database_says_is_told_by_destination_and_state(backend: Backend) {

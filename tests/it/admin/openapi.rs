@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use aftercommit::core::delivery::Reason;
+use aftercommit::store::Store as _;
 use serde_json::Value;
 
 use super::client::{Client, TOKEN};
-use super::world::{Backend, World, on_both};
+use super::destinations;
+use super::world::{Backend, TTL, World, on_both};
 
 /// Nobody knows it.
 const STRICT: &str = "no-such-parameter";
@@ -110,6 +113,20 @@ on_both! {
                 assert_eq!(names, known, "{}", operation.path);
             }
         }
+    }
+}
+
+on_both! {
+    async fn schemathesis_finds_no_request_that_is_not_answered_as_described(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 30).await;
+        world.settle("crm", "outbox_id < 10", Reason::Refused).await;
+        world.settle("hook", "outbox_id < 10", Reason::OutcomeUnknown).await;
+        // Whatever is tried out there reaches nobody.
+        let client = destinations::client(&world, &destinations::config(destinations::NOBODY, "")).await;
+        world.store.beat(&client.relay, TTL).await.unwrap();
+        let url = format!("http://{}/openapi.json", client.address);
+        crate::python::run("openapi_test.py", &[&url], &[("TOKEN", TOKEN)]).await;
     }
 }
 

@@ -81,6 +81,27 @@ on_both! {
         assert_eq!(daemon.ends().await, Some(0));
     }
 
+    async fn every_event_of_a_log_for_machines_is_an_object_on_a_line(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let receiver = receiver().await;
+        let sound = configuration(&world, &receiver) + "[log]\nformat = \"json\"\n";
+        let project = Project::with(&sound);
+        let mut daemon = daemon(&project).await;
+        // An error of several lines.
+        project.write("aftercommit.toml", "[relay]\nheartbeet = \"1s\"\nlease_ttl = 7\n");
+        daemon.signal("HUP").await;
+        let mut seen = vec![];
+        while !seen.iter().any(|message: &String| message.contains("goes on under the old one")) {
+            let line = daemon.logs("").await;
+            let event: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+            for field in ["timestamp", "level", "target"] {
+                assert!(event[field].is_string(), "{line}");
+            }
+            seen.push(event["message"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned());
+        }
+        assert!(seen.iter().any(|message| message.contains("relay.heartbeet")), "{seen:?}");
+    }
+
     async fn a_reload_warns_of_what_only_a_restart_takes_over_until_it_is_changed_back(backend: Backend) {
         let world = World::migrated(backend).await;
         let receiver = receiver().await;

@@ -88,7 +88,7 @@ on_both! {
         let by_key = project.run(&["doctor", "--topic", "orders", "--row-key", "2", "--json"]).await.json();
         assert_eq!((&by_key["outbox_id"], &by_key["deliveries"][0]["state"]), (&json!(2), &json!("dead")));
         let one = project.run(&["doctor", "2:hook"]).await.done();
-        assert!(one.contains("the receiver refused it for good: attempt 1 was refused with HTTP 422"), "{one}");
+        assert!(one.contains("the receiver refused it for good; attempt 1 was refused with HTTP 422"), "{one}");
         project.run(&["doctor", "4711"]).await.failed(4);
         project.run(&["doctor", "2:crm"]).await.failed(4);
         project.run(&["doctor", "--topic", "orders", "--row-key", "9"]).await.failed(4);

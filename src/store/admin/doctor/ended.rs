@@ -26,10 +26,10 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
     match reason {
         Reason::Accepted => Finding::of(format!("it was delivered at {when}: {met}")),
         Reason::Confirmed => Finding::of(format!(
-            "a person confirmed at {when} that it was delivered: {met}"
+            "an operator marked it delivered at {when}; `aftercommit audit` says who, and by what evidence"
         )),
         Reason::Refused => Finding::with(
-            format!("it is dead since {when}, since the receiver refused it for good: {met}"),
+            format!("it is dead since {when}: the receiver refused it for good; {met}"),
             format!("mend what it was refused for, then {replay}"),
         ),
         Reason::StoredFailure => Finding::with(

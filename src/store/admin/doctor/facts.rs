@@ -14,6 +14,8 @@ pub(super) struct Facts {
     /// The database's clock.
     pub(super) now: Timestamp,
     pub(super) delivery: Delivery,
+    /// Where its topic is routed to; looked up only while the row is owed to no destination yet.
+    pub(super) routes: Vec<String>,
     pub(super) destination: DestinationFacts,
     pub(super) last_attempt: Option<Attempt>,
     pub(super) in_flight: Option<InFlight>,

@@ -31,18 +31,30 @@ pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
+/// Nobody has it yet: there is no route, or whoever keeps house has not moved it there.
 fn unrouted(facts: &Facts) -> Finding {
     let topic = &facts.delivery.topic;
-    let kept = format!(
-        "its topic `{topic}` has no route: the row is kept since {} and goes nowhere",
-        at(facts.delivery.created_at, facts.now)
-    );
-    Finding::with(
-        kept,
-        format!(
-            "name `{topic}` in the topics of a destination, then reload the relay (SIGHUP) or run `aftercommit apply`"
+    let since = at(facts.delivery.created_at, facts.now);
+    if facts.routes.is_empty() {
+        return Finding::with(
+            format!("its topic `{topic}` has no route: the row is kept since {since} and goes nowhere"),
+            format!(
+                "name `{topic}` in the topics of a destination, then reload the relay (SIGHUP) or run `aftercommit apply`"
+            ),
+        );
+    }
+    let to = facts.routes.join(", ");
+    match &facts.destination.holder {
+        Holder::Relay { id, .. } => Finding::of(format!(
+            "its topic `{topic}` is routed to {to} by now: relay {id}, which keeps house, moves the row there within seconds"
+        )),
+        Holder::Silent { .. } | Holder::Nobody { .. } => Finding::with(
+            format!(
+                "its topic `{topic}` is routed to {to} by now, but no relay keeps house, so nobody moves the row there"
+            ),
+            "see that a relay runs: `aftercommit status` shows which do, `aftercommit run` starts one",
         ),
-    )
+    }
 }
 
 fn in_flight(facts: &Facts) -> Option<Finding> {

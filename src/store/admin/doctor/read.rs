@@ -118,12 +118,18 @@ impl AdminStore {
             place = self.place_of(id).await?;
             in_flight = delivery::in_flight(&self.database, id).await?;
         }
+        let routes = if id.destination.is_empty() {
+            self.routes_of(id.outbox_id).await?.destinations
+        } else {
+            vec![]
+        };
         let sender = match &in_flight {
             Some(in_flight) if !surroundings.is_alive(&in_flight.relay) => Sender::Silent,
             _ => Sender::Lives,
         };
         Ok(Facts {
             now: surroundings.now,
+            routes,
             destination: surroundings.of(&id.destination, place.slot, expected),
             last_attempt: last.remove(id),
             in_flight,

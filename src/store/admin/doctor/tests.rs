@@ -45,6 +45,7 @@ fn due() -> Facts {
             cancel_at: None,
             settled_at: None,
         },
+        routes: vec![],
         destination: DestinationFacts {
             configured: Configured::As(Expected::default()),
             pause: None,
@@ -121,6 +122,21 @@ fn whatever_keeps_a_row_is_named_with_the_way_out() {
     first(
         |facts| facts.delivery.id.destination.clear(),
         &["`orders` has no route", "aftercommit apply"],
+    );
+    first(
+        |facts| {
+            facts.delivery.id.destination.clear();
+            facts.routes = vec!["crm".to_owned()];
+        },
+        &["`orders` is routed to crm by now", "relay-1, which keeps house"],
+    );
+    first(
+        |facts| {
+            facts.delivery.id.destination.clear();
+            facts.routes = vec!["crm".to_owned()];
+            facts.destination.holder = Holder::Nobody { live_relays: 1 };
+        },
+        &["no relay keeps house"],
     );
     first(
         |facts| facts.destination.configured = Configured::Missing,

@@ -1,6 +1,7 @@
 //! Reads how things stand.
 //!
-//! The parts are read one after the other, so that while deliveries move, their sums need not agree to the last one.
+//! The counts are read side by side and the rest after them, so that while deliveries move, their sums need not agree to the
+//! last one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,8 +30,10 @@ impl AdminStore {
             let status = DestinationStatus::named(name.clone());
             destinations.entry(name.clone()).or_insert(status).configured = true;
         }
-        let unrouted = self.count_owed(&mut destinations).await?;
-        self.count_settled(&mut destinations).await?;
+        // Four reads at once are much to carry.
+        let counts = Box::pin(self.counts()).await?;
+        let unrouted = count_owed(&mut destinations, &counts)?;
+        count_settled(&mut destinations, &counts)?;
         self.add_pauses(&mut destinations).await?;
         self.add_failing(&mut destinations).await?;
         self.add_usage(&mut destinations).await?;
@@ -57,41 +60,21 @@ impl AdminStore {
         rows.iter().map(|row| relay(row, self.lease_ttl)).collect()
     }
 
-    /// Returns how many rows are unrouted.
-    async fn count_owed(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<u64, StoreError> {
-        let mut unrouted = 0;
-        for row in self.rows(sql!(shared "owed_counts")).await? {
-            let name = row.text("destination")?;
-            if name.is_empty() {
-                unrouted = row.int("owed")?;
-                continue;
-            }
-            let status = of(into, name);
-            status.owed = row.int("owed")?;
-            status.due = row.int("due")?;
-            status.oldest_owed_at = row.opt_time("oldest_owed_at")?;
-        }
-        for row in self.rows(sql!(shared "in_flight_counts")).await? {
-            of(into, row.text("destination")?).in_flight = row.int("in_flight")?;
-        }
-        Ok(unrouted)
-    }
-
-    async fn count_settled(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
-        let args = Args::new().int(COUNTED_SETTLED);
-        let mut counted = 0;
-        for row in self.database.read(sql!(shared "settled_counts"), args).await? {
-            let deliveries: i64 = row.int("deliveries")?;
-            counted += deliveries;
-            of(into, row.text("destination")?).settled.set(&row)?;
-        }
-        for row in self.rows(sql!(shared "trouble_counts")).await? {
-            of(into, row.text("destination")?).settled.set(&row)?;
-        }
-        for status in into.values_mut() {
-            status.settled.exact = counted < COUNTED_SETTLED;
-        }
-        Ok(())
+    async fn counts(&self) -> Result<Counts, StoreError> {
+        let newest = Args::new().int(COUNTED_SETTLED);
+        // None is dropped while another fails: each reads to its end.
+        let (owed, in_flight, settled, trouble) = tokio::join!(
+            self.rows(sql!(shared "owed_counts")),
+            self.rows(sql!(shared "in_flight_counts")),
+            self.database.read(sql!(shared "settled_counts"), newest),
+            self.rows(sql!(shared "trouble_counts")),
+        );
+        Ok(Counts {
+            owed: owed?,
+            in_flight: in_flight?,
+            settled: settled?,
+            trouble: trouble?,
+        })
     }
 
     async fn add_pauses(&self, into: &mut BTreeMap<String, DestinationStatus>) -> Result<(), StoreError> {
@@ -148,6 +131,50 @@ impl AdminStore {
     async fn rows(&self, statement: &'static Statement) -> Result<Vec<Row>, StoreError> {
         self.database.read(statement, Args::new()).await
     }
+}
+
+/// What was counted, by destination.
+struct Counts {
+    owed: Vec<Row>,
+    in_flight: Vec<Row>,
+    /// Of the newest.
+    settled: Vec<Row>,
+    trouble: Vec<Row>,
+}
+
+/// Returns how many rows are unrouted.
+fn count_owed(into: &mut BTreeMap<String, DestinationStatus>, counts: &Counts) -> Result<u64, StoreError> {
+    let mut unrouted = 0;
+    for row in &counts.owed {
+        let name = row.text("destination")?;
+        if name.is_empty() {
+            unrouted = row.int("owed")?;
+            continue;
+        }
+        let status = of(into, name);
+        status.owed = row.int("owed")?;
+        status.due = row.int("due")?;
+        status.oldest_owed_at = row.opt_time("oldest_owed_at")?;
+    }
+    for row in &counts.in_flight {
+        of(into, row.text("destination")?).in_flight = row.int("in_flight")?;
+    }
+    Ok(unrouted)
+}
+
+fn count_settled(into: &mut BTreeMap<String, DestinationStatus>, counts: &Counts) -> Result<(), StoreError> {
+    let mut counted = 0;
+    for row in &counts.settled {
+        counted += row.int::<i64>("deliveries")?;
+        of(into, row.text("destination")?).settled.set(row)?;
+    }
+    for row in &counts.trouble {
+        of(into, row.text("destination")?).settled.set(row)?;
+    }
+    for status in into.values_mut() {
+        status.settled.exact = counted < COUNTED_SETTLED;
+    }
+    Ok(())
 }
 
 impl DestinationStatus {

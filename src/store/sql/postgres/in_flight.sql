@@ -1,18 +1,15 @@
--- $1 destinations
+-- $1 outbox id, $2 destination
 --
--- What is on record and has no outcome yet; what an entry must match for that, `in_flight_of` says.
-select owed.outbox_id, entry.destination
-from (
-    select
-        dispatch.destination, (each.value ->> 0)::bigint as outbox_id, (each.value ->> 1)::integer as attempt,
-        (each.value ->> 2)::integer as key_epoch
-    from aftercommit.dispatch
-    cross join json_array_elements(dispatch.entries) as each
-    where dispatch.destination = any($1::text[])
-) as entry
-cross join lateral (
-    select * from aftercommit.owed
-    where owed.destination = entry.destination and owed.outbox_id = entry.outbox_id
-    offset 0
-) as owed
-where owed.attempts = entry.attempt - 1 and owed.key_epoch = entry.key_epoch
+-- When the attempt that is in flight began, by whom it was sent, and under what it was rendered. An entry counts as long as
+-- no outcome of its attempt is on record and no replay has begun anew.
+select dispatch.at, dispatch.relay, dispatch.job, dispatch.rendering
+from aftercommit.owed
+join aftercommit.dispatch on dispatch.destination = owed.destination
+cross join json_array_elements(dispatch.entries) as entry
+where owed.outbox_id = $1
+    and owed.destination = $2
+    and (entry.value ->> 0)::bigint = owed.outbox_id
+    and (entry.value ->> 1)::integer = owed.attempts + 1
+    and (entry.value ->> 2)::integer = owed.key_epoch
+order by dispatch.at desc
+limit 1

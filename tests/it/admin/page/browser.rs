@@ -67,7 +67,10 @@ pub(super) struct Element(String);
 impl Browser {
     pub(super) async fn start() -> Self {
         let driver = Driver::start().await;
-        let profile = tempfile::Builder::new().prefix("aftercommit-page-").tempdir().unwrap();
+        let profile = tempfile::Builder::new()
+            .prefix("aftercommit-page-")
+            .tempdir()
+            .unwrap();
         let mut options = json!({"args": [
             "--headless=new", "--hide-scrollbars", "--disable-dev-shm-usage", "--force-color-profile=srgb",
             // It wants rights that root and most build containers lack; nothing but our own page is shown.
@@ -87,14 +90,25 @@ impl Browser {
         let made = command(driver.address, "POST", "/session", &wanted).await;
         let made = made.unwrap_or_else(|error| panic!("there is no browser: {error}; {INSTALL}"));
         let session = made["sessionId"].as_str().unwrap().to_owned();
-        let browser = Self { driver, session, _profile: profile };
+        let browser = Self {
+            driver,
+            session,
+            _profile: profile,
+        };
         browser.resize(1280, 900).await;
         browser
     }
 
     /// Ends the browser in order, so that its folder can be cleared away.
     pub(super) async fn quit(self) {
-        command(self.driver.address, "DELETE", &format!("/session/{}", self.session), &Value::Null).await.unwrap();
+        command(
+            self.driver.address,
+            "DELETE",
+            &format!("/session/{}", self.session),
+            &Value::Null,
+        )
+        .await
+        .unwrap();
     }
 
     pub(super) async fn open(&self, url: &str) {
@@ -108,7 +122,8 @@ impl Browser {
 
     /// What a script returns.
     pub(super) async fn script(&self, script: &str, arguments: Value) -> Value {
-        self.post("/execute/sync", json!({ "script": script, "args": arguments })).await
+        self.post("/execute/sync", json!({ "script": script, "args": arguments }))
+            .await
     }
 
     /// Waits until the page shows this text.
@@ -132,7 +147,8 @@ impl Browser {
 
     /// Waits until a condition in JavaScript holds, which some change of the document must bring.
     pub(super) async fn holds(&self, condition: &str) {
-        self.wait(&format!("const look = () => {condition};"), json!([]), condition).await;
+        self.wait(&format!("const look = () => {condition};"), json!([]), condition)
+            .await;
     }
 
     /// Waits for a control of this name, or that begins so.
@@ -143,21 +159,29 @@ impl Browser {
 
     pub(super) async fn press(&self, name: &str) {
         let control = self.control(name).await;
-        self.post(&format!("/element/{}/click", control.0), json!({})).await;
+        self.post(&format!("/element/{}/click", control.0), json!({}))
+            .await;
     }
 
     pub(super) async fn fill(&self, name: &str, text: &str) {
         let control = self.control(name).await;
-        self.post(&format!("/element/{}/value", control.0), json!({ "text": text })).await;
+        self.post(&format!("/element/{}/value", control.0), json!({ "text": text }))
+            .await;
     }
 
     /// Presses keys, one after the other.
     pub(super) async fn keys(&self, keys: &str) {
         let strokes: Vec<Value> = keys
             .chars()
-            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() })))
+            .flat_map(|key| {
+                ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() }))
+            })
             .collect();
-        self.post("/actions", json!({"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})).await;
+        self.post(
+            "/actions",
+            json!({"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]}),
+        )
+        .await;
     }
 
     /// Goes from control to control until the one of this name has the focus.
@@ -177,7 +201,8 @@ impl Browser {
     /// The name of what has the focus, as a screen reader says it.
     pub(super) async fn focused(&self) -> String {
         let active = self.get("/element/active").await;
-        self.name_of(&Element(active[ELEMENT].as_str().unwrap().to_owned())).await
+        self.name_of(&Element(active[ELEMENT].as_str().unwrap().to_owned()))
+            .await
     }
 
     /// The name of an element, as a screen reader says it.
@@ -188,9 +213,14 @@ impl Browser {
 
     /// Every element that this selector finds and somebody can see.
     pub(super) async fn all(&self, selector: &str) -> Vec<Element> {
-        let script = "return [...document.querySelectorAll(arguments[0])].filter((one) => one.checkVisibility())";
+        let script =
+            "return [...document.querySelectorAll(arguments[0])].filter((one) => one.checkVisibility())";
         let found = self.script(script, json!([selector])).await;
-        let ids = found.as_array().unwrap().iter().map(|one| one[ELEMENT].as_str().unwrap());
+        let ids = found
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one[ELEMENT].as_str().unwrap());
         ids.map(|id| Element(id.to_owned())).collect()
     }
 
@@ -209,8 +239,14 @@ impl Browser {
     /// What the browser complained of since it was asked last: violations of the policy, failures, errors of scripts.
     pub(super) async fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", json!({ "type": "browser" })).await;
-        let grave = log.as_array().unwrap().iter().filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING");
-        grave.map(|entry| entry["message"].as_str().unwrap().to_owned()).collect()
+        let grave = log
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING");
+        grave
+            .map(|entry| entry["message"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// The size of what is seen, in pixels.
@@ -232,7 +268,8 @@ impl Browser {
     }
 
     async fn devtools(&self, name: &str, parameters: Value) {
-        self.post("/goog/cdp/execute", json!({ "cmd": name, "params": parameters })).await;
+        self.post("/goog/cdp/execute", json!({ "cmd": name, "params": parameters }))
+            .await;
     }
 
     /// Waits until `look` finds something, or fails with what is to be read instead of what was `awaited`.

@@ -36,7 +36,10 @@ impl Desk {
     /// The same, where `crm` is at another address, and `more` is configured.
     pub(super) async fn at(backend: Backend, receiver: Receiver, crm: &str, more: &str) -> Self {
         let world = World::migrated(backend).await;
-        let folder = tempfile::Builder::new().prefix("aftercommit-desk-").tempdir().unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix("aftercommit-desk-")
+            .tempdir()
+            .unwrap();
         let configuration = format!(
             r#"
             [database]
@@ -108,7 +111,9 @@ impl Desk {
     /// Ends the story: the browser complained of nothing but what is `expected`.
     pub(super) async fn finish(self, expected: &[&str]) {
         let complaints = self.browser.complaints().await;
-        let surprises = complaints.iter().filter(|one| !expected.iter().any(|part| one.contains(part)));
+        let surprises = complaints
+            .iter()
+            .filter(|one| !expected.iter().any(|part| one.contains(part)));
         assert_eq!(surprises.collect::<Vec<_>>(), Vec::<&String>::new());
         self.browser.quit().await;
     }

@@ -9,7 +9,9 @@ use crate::store::world::{Backend, on_both};
 /// A receiver that refuses the first request for good.
 async fn refusing_once() -> Receiver {
     let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
-    receiver.script([Rule::once(Fault::Fail { status: 422 })]).unwrap();
+    receiver
+        .script([Rule::once(Fault::Fail { status: 422 })])
+        .unwrap();
     receiver
 }
 

@@ -17,7 +17,11 @@ const VIEWS: [(&str, &str, &str); 10] = [
     ("trouble", "#/trouble", "Trouble"),
     ("deliveries", "#/deliveries", "Deliveries"),
     ("delivery", "#/deliveries/1/crm", "Outbox row 1 to crm"),
-    ("new-replay", "#/replays/new?state=dead&destination=crm", "New replay"),
+    (
+        "new-replay",
+        "#/replays/new?state=dead&destination=crm",
+        "New replay",
+    ),
     ("replays", "#/replays", "Replays"),
     ("replay", "#/replays/1", "Replay 1"),
     ("destinations", "#/destinations", "Destinations"),
@@ -37,14 +41,20 @@ fn configuration(receiver: &Receiver) -> String {
             receiver.url()
         )
     };
-    let (billing, warehouse) = (destination("billing", "invoices"), destination("warehouse", "orders"));
+    let (billing, warehouse) = (
+        destination("billing", "invoices"),
+        destination("warehouse", "orders"),
+    );
     format!("uncertain_policy = \"hold\"\n[topics.invoices]\nkind = \"event\"\n{billing}{warehouse}")
 }
 
 /// Something for each view to show: deliveries in each state, and everything that can need a person.
 async fn lived_in(desk: &Desk) {
     let refused = |row_key: &str| Rule::once(Fault::Fail { status: 422 }).for_row_key(row_key);
-    let busy = Fault::Throttle { status: 503, retry_after: "30".to_owned() };
+    let busy = Fault::Throttle {
+        status: 503,
+        retry_after: "30".to_owned(),
+    };
     let rules = [
         refused("order-1"),
         refused("order-2"),
@@ -53,9 +63,14 @@ async fn lived_in(desk: &Desk) {
         Rule::always(busy).for_path("/billing"),
     ];
     desk.receiver.script(rules).unwrap();
-    desk.command(&["pause", "warehouse", "--reason", "they are migrating"]).await;
+    desk.command(&["pause", "warehouse", "--reason", "they are migrating"])
+        .await;
     for number in 1..=9 {
-        let payload = format!(r#"{{"order": {number}, "customer": "c-{}", "total": "{}9.90"}}"#, 40 + number, number % 4);
+        let payload = format!(
+            r#"{{"order": {number}, "customer": "c-{}", "total": "{}9.90"}}"#,
+            40 + number,
+            number % 4
+        );
         desk.commit(&format!("order-{number}"), &payload).await;
     }
     let minute = match desk.world.backend {
@@ -87,7 +102,9 @@ async fn lived_in(desk: &Desk) {
 /// Asks for a replay, and waits until it is done.
 async fn replayed(browser: &Browser) {
     browser.go("#/replays/new?id=2:crm").await;
-    browser.fill("Reason, for the audit", "they know the field now").await;
+    browser
+        .fill("Reason, for the audit", "they know the field now")
+        .await;
     browser.press("Replay 1 delivery").await;
     browser.shows("done 1 delivery is due again.").await;
 }
@@ -95,7 +112,11 @@ async fn replayed(browser: &Browser) {
 async fn assert_everything_has_a_name(browser: &Browser, view: &str) {
     for element in browser.all(CONTROLS).await {
         let name = browser.name_of(&element).await;
-        assert!(!name.trim().is_empty(), "{view}: no name: {}", browser.markup_of(&element).await);
+        assert!(
+            !name.trim().is_empty(),
+            "{view}: no name: {}",
+            browser.markup_of(&element).await
+        );
     }
 }
 
@@ -103,9 +124,17 @@ async fn assert_no_scrolling_sideways(browser: &Browser, view: &str) {
     let script = "return [...document.querySelectorAll('body *')].filter((one) => one.checkVisibility()
                       && !one.closest('pre, .skip, thead') && one.getBoundingClientRect().right > innerWidth + 0.5)
                       .map((one) => one.outerHTML.slice(0, 200))";
-    assert_eq!(browser.script(script, json!([])).await, json!([]), "{view} is wider than a phone");
+    assert_eq!(
+        browser.script(script, json!([])).await,
+        json!([]),
+        "{view} is wider than a phone"
+    );
     let wide = "return document.documentElement.scrollWidth > innerWidth";
-    assert_eq!(browser.script(wide, json!([])).await, false, "{view} scrolls sideways");
+    assert_eq!(
+        browser.script(wide, json!([])).await,
+        false,
+        "{view} scrolls sideways"
+    );
 }
 
 /// Keeps a picture, if somebody wants it.

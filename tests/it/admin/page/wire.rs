@@ -27,7 +27,10 @@ pub(super) async fn command(
     let mut answer: Value = serde_json::from_slice(&read_body(stream).await).unwrap();
     let value = answer["value"].take();
     match value["error"].as_str() {
-        Some(error) => Err(format!("{error}: {}", value["message"].as_str().unwrap_or_default())),
+        Some(error) => Err(format!(
+            "{error}: {}",
+            value["message"].as_str().unwrap_or_default()
+        )),
         None => Ok(value),
     }
 }
