@@ -41,7 +41,7 @@ function one(attempt, key, opened, redraw) {
     h('div', null,
       h('p', null, h('strong', null, OUTCOMES[outcome] ?? outcome), http_status && [' · ', h('span', { class: 'status' }, `HTTP ${http_status}`)]),
       h('p', { class: 'quiet' }, `attempt ${number} · `, when(started_at), ` · took ${duration(duration_us)}`),
-      detail && h('p', null, foreign(detail)),
+      detail && detail !== `HTTP ${http_status}` && h('p', null, foreign(detail)),
       excerpt && block(`Answer to attempt ${number}`, excerpt, opened, redraw),
       attempt.key && attempt.key !== key && h('p', { class: 'quiet' }, 'key ', h('code', null, attempt.key))));
 }

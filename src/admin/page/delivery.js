@@ -45,7 +45,7 @@ export function delivery({ main, path: [id, destination = ''], operator, signal 
 function standing({ state, reason, next, settled_at }, findings) {
   const pending = state === 'pending';
   return h('section', { class: 'standing', 'data-key': 'standing', 'aria-label': 'Where it stands' },
-    h('p', null, chip(state), ' ', !pending && [because(reason), ', ', when(settled_at)]),
+    h('p', null, chip(state), ' ', !pending && [!next && `${because(reason)}, `, when(settled_at)]),
     next && h('p', { class: 'next' }, foreign(next.sentence), next.due_at && [' Due ', when(next.due_at), '.']),
     pending && findings.length > 0 && h('ul', null, findings.map((found) =>
       h('li', null, foreign(found.sentence), found.way_out && h('span', { class: 'quiet' }, ' ', foreign(found.way_out))))));

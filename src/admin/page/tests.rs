@@ -28,7 +28,9 @@ const FORBIDDEN: [&str; 18] = [
 ];
 
 fn modules() -> impl Iterator<Item = &'static Asset> {
-    ASSETS.iter().filter(|asset| asset.name.ends_with(".js"))
+    ASSETS
+        .iter()
+        .filter(|asset| asset.media_type().starts_with("text/javascript"))
 }
 
 #[test]

@@ -52,7 +52,7 @@ function card({ destination, state, reason, count: number, oldest, example }, op
         ['Oldest', oldest && [row(oldest, destination), ', ', when(oldest.at)]],
         ['Example', example && [row(example, destination), example.http_status && `, HTTP ${example.http_status}`, example.attempts > 1 && `, after ${example.attempts} attempts`]],
       ]),
-      example?.detail && h('p', null, foreign(example.detail)),
+      example?.detail && example.detail !== `HTTP ${example.http_status}` && h('p', null, foreign(example.detail)),
       example?.excerpt && block(label, example.excerpt, opened, view.redraw)));
 }
 
