@@ -1,8 +1,11 @@
 //! What is asked of the admin API, and how long each answer takes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use aftercommit::admin::{AdminServer, AdminSettings, Limits};
+use aftercommit::admin::{AdminServer, AdminSettings, Limits, Process};
+use aftercommit::clock::SystemClock;
+use aftercommit::relay::RelayMetrics;
 use aftercommit::store::RelayId;
 use aftercommit::store::admin::AdminStore;
 use secrecy::SecretString;
@@ -24,15 +27,15 @@ pub(crate) async fn run(base: &Base, rows: u64, rounds: usize) -> anyhow::Result
         token: Some(SecretString::from(TOKEN)),
         destinations: ["crm", "erp", "hook", "mail"].map(str::to_owned).to_vec(),
         max_outbox_body: 1 << 20,
+        ..AdminSettings::default()
+    };
+    let process = Process {
+        relay: RelayId(uuid::Uuid::nil()),
+        metrics: RelayMetrics::new(),
+        clock: Arc::new(SystemClock::start()),
     };
     let store = AdminStore::new(database.clone(), Duration::from_secs(30));
-    let server = AdminServer::start(
-        listener,
-        store,
-        RelayId(uuid::Uuid::nil()),
-        settings,
-        Limits::default(),
-    );
+    let server = AdminServer::start(listener, store, process, settings, Limits::default());
     println!("{rows} deliveries                                              median    longest");
     for path in paths(rows) {
         let mut took = Vec::with_capacity(rounds);
@@ -88,7 +91,18 @@ fn paths(rows: u64) -> Vec<String> {
         "/v1/deliveries/{middle}/{}",
         ["crm", "erp", "hook", "mail"][usize::try_from(middle % 4).unwrap_or(0)]
     ));
-    paths.extend(["/v1/status", "/v1/replays", "/v1/audit"].map(str::to_owned));
+    paths.push(format!("/v1/doctor/{middle}"));
+    let views = [
+        "status",
+        "trouble",
+        "destinations",
+        "destinations/crm",
+        "history?span=day",
+        "replays",
+        "audit",
+    ];
+    paths.extend(views.map(|view| format!("/v1/{view}")));
+    paths.push("/metrics".to_owned());
     paths
 }
 

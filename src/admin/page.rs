@@ -18,7 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// Beside what every answer of the server says.
-const HEADERS: [(HeaderName, &str); 4] = [
+static HEADERS: [(HeaderName, &str); 4] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::REFERRER_POLICY, "no-referrer"),
     (
@@ -74,10 +74,10 @@ impl Asset {
         let tag = format!("\"{}\"", Hex(&Sha256::digest(self.text)[..16]));
         let known = asked.get(header::IF_NONE_MATCH);
         if known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
-            return (StatusCode::NOT_MODIFIED, HEADERS, [(header::ETAG, tag)]).into_response();
+            return (StatusCode::NOT_MODIFIED, HEADERS.clone(), [(header::ETAG, tag)]).into_response();
         }
         let kind = [(header::CONTENT_TYPE, self.media_type())];
-        (HEADERS, kind, [(header::ETAG, tag)], self.text).into_response()
+        (HEADERS.clone(), kind, [(header::ETAG, tag)], self.text).into_response()
     }
 
     fn media_type(&self) -> &'static str {

@@ -4,7 +4,7 @@
 //! A pause holds and never drops.
 
 use super::act::ReasonArgs;
-use super::database;
+use super::database::{self, Desk};
 use super::exit::Exit;
 use super::output::OutputArgs;
 use super::settings::Settings;
@@ -14,12 +14,8 @@ use crate::store::admin::{Paused, Replay};
 #[derive(clap::Args)]
 pub(super) struct PauseVerb {
     /// The destination
-    #[arg(
-        required_unless_present = "replay",
-        default_value = "",
-        hide_default_value = true
-    )]
-    destination: String,
+    #[arg(required_unless_present = "replay")]
+    destination: Option<String>,
 
     /// This replay instead
     #[arg(long, value_name = "NUMBER", conflicts_with = "destination")]
@@ -31,32 +27,42 @@ pub(super) struct PauseVerb {
 }
 
 pub(super) async fn pause(verb: &PauseVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let desk = database::desk(settings).await?;
+    let Desk {
+        store, configured, ..
+    } = database::desk(settings).await?;
     let act = verb.reason.act()?;
-    if let Some(id) = verb.replay {
-        return verb.print_replay(&desk.store.pause_replay(id, &act).await?);
+    match verb.what() {
+        What::Destination(name) => verb.print(&store.pause(name, &configured, &act).await?),
+        What::Replay(id) => verb.print_replay(&store.pause_replay(id, &act).await?),
     }
-    let paused = desk
-        .store
-        .pause(&verb.destination, &desk.configured, &act)
-        .await?;
-    verb.print(&paused)
 }
 
 pub(super) async fn resume(verb: &PauseVerb, settings: &Settings) -> anyhow::Result<Exit> {
-    let desk = database::desk(settings).await?;
+    let Desk {
+        store, configured, ..
+    } = database::desk(settings).await?;
     let act = verb.reason.act()?;
-    if let Some(id) = verb.replay {
-        return verb.print_replay(&desk.store.resume_replay(id, &act).await?);
+    match verb.what() {
+        What::Destination(name) => verb.print(&store.resume(name, &configured, &act).await?),
+        What::Replay(id) => verb.print_replay(&store.resume_replay(id, &act).await?),
     }
-    let resumed = desk
-        .store
-        .resume(&verb.destination, &desk.configured, &act)
-        .await?;
-    verb.print(&resumed)
+}
+
+/// What is paused, or goes on.
+enum What<'v> {
+    Destination(&'v str),
+    Replay(i64),
 }
 
 impl PauseVerb {
+    /// One of the two is given.
+    fn what(&self) -> What<'_> {
+        match self.replay {
+            Some(id) => What::Replay(id),
+            None => What::Destination(self.destination.as_deref().unwrap_or_default()),
+        }
+    }
+
     fn print_replay(&self, replay: &Replay) -> anyhow::Result<Exit> {
         self.output.open().print(replay, replay_text::replay)?;
         Ok(Exit::Done)

@@ -2,7 +2,7 @@
 
 import { get, Problem } from './api.js';
 import { h } from './dom.js';
-import { count } from './format.js';
+import { count, size, span } from './format.js';
 import { live } from './live.js';
 import { needs, standing } from './needs.js';
 import { block, facts, foreign, heading, nothing, problemBox, table, when } from './parts.js';
@@ -12,6 +12,19 @@ import { steer } from './steer.js';
 import { OUTCOMES } from './words.js';
 
 /** @typedef {import('./dom.js').Children} Children */
+
+/** What limits a destination: in words, and how the number is read. */
+const LIMITS = /** @type {Record<string, [string, (value: any) => string]>} */ ({
+  concurrency: ['Requests at once, per shard', count],
+  shards: ['Shards', count],
+  requests_per_second: ['Requests a second', count],
+  batch_size: ['Rows a request', count],
+  max_in_flight_bytes: ['Payloads at once, per shard', size],
+  timeout_seconds: ['A request may take', span],
+  max_attempts: ['Attempts', count],
+  max_age_seconds: ['Given up after', span],
+  breaker: ['Breaker', (on) => (on ? 'on' : 'off')],
+});
 
 /** @param {import('./main.js').Visit} visit */
 export function destination({ main, path: [name], operator, signal }) {
@@ -28,6 +41,7 @@ export function destination({ main, path: [name], operator, signal }) {
         !urgent.classList.contains('good') && urgent,
         operator && h('div', { class: 'actions', 'data-key': 'acts' }, steer(one, () => void view.look())),
         about(one),
+        limits(one),
         h('h2', null, 'Last errors'),
         errors(one),
       ];
@@ -39,22 +53,26 @@ function about(one) {
   /** @type {[string, Children][]} */
   const pairs = [
     ['Standing', standing(one)],
-    ['Kind', one.kind],
-    ['Address', foreign(one.url)],
+    ['Kind', one.kind ?? 'not in the configuration'],
+    ['Address', one.url ? foreign(one.url) : '–'],
     ['Owed', [h('a', { href: to(['deliveries'], { state: 'pending', destination: one.name }) }, count(one.owed)), `, ${count(one.due)} due now`]],
     ['In flight', count(one.in_flight)],
     ['Oldest owed', when(one.oldest_owed_at)],
     ['Delivered', count(one.settled.delivered)],
-    ...Object.entries(one.limits ?? {}).map(([name, value]) => /** @type {[string, Children]} */ ([name.replaceAll('_', ' '), limit(value)])),
   ];
   if (one.usage) pairs.push(['Daily calls', [`${count(one.usage.used)} of ${count(one.usage.allowed)}, said `, when(one.usage.heard_at)]]);
   for (const { shard, owner } of one.shards) pairs.push([`Shard ${shard}`, owner ? ['relay ', h('code', null, owner.slice(0, 8))] : 'no relay dispatches it']);
   return facts(pairs);
 }
 
-/** @param {unknown} value */
-function limit(value) {
-  return value === null || value === undefined ? 'none' : typeof value === 'object' ? foreign(JSON.stringify(value)) : foreign(value);
+/** @param {any} one */
+function limits({ limits: given }) {
+  if (!given) return null;
+  const pairs = Object.entries(given).map(([name, value]) => {
+    const [label, say] = LIMITS[name] ?? [name.replaceAll('_', ' '), String];
+    return /** @type {[string, Children]} */ ([label, value === null ? 'no limit' : say(value)]);
+  });
+  return h('details', { 'data-key': 'limits' }, h('summary', null, 'Limits'), facts(pairs));
 }
 
 /** @param {any} one */

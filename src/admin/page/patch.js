@@ -7,8 +7,8 @@ import { nodes } from './dom.js';
 
 /** The events that drawn elements listen to. */
 const EVENTS = /** @type {const} */ (['onclick', 'onchange', 'oninput', 'onsubmit', 'ontoggle']);
-/** What the person has changed, not the program. */
-const THEIRS = ['open', 'value', 'checked', 'selected'];
+/** What is the person's, once it is shown. */
+const THEIRS = ['DETAILS open', 'INPUT value', 'INPUT checked', 'OPTION selected'];
 
 /**
  * Lets `parent` hold these children. Elements with a `data-key` are recognised by it, others by their place.
@@ -64,11 +64,12 @@ function update(old, next) {
     if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
     return;
   }
-  for (const { name } of [...old.attributes]) {
-    if (!next.hasAttribute(name) && !THEIRS.includes(name)) old.removeAttribute(name);
+  const ours = (/** @type {Attr} */ { name }) => !THEIRS.includes(`${old.nodeName} ${name}`);
+  for (const { name } of [...old.attributes].filter(ours)) {
+    if (!next.hasAttribute(name)) old.removeAttribute(name);
   }
-  for (const { name, value } of [...next.attributes]) {
-    if (old.getAttribute(name) !== value && !THEIRS.includes(name)) old.setAttribute(name, value);
+  for (const { name, value } of [...next.attributes].filter(ours)) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   if (old instanceof HTMLElement && next instanceof HTMLElement) {
     for (const event of EVENTS) {

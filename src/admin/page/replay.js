@@ -44,15 +44,14 @@ export function replay({ main, path: [id], query, operator, signal }) {
  * @param {any} one
  * @param {number | null} expected How many the dry run counted.
  */
-function progress({ state, requeued, left_alone, in_flight, skipped }, expected) {
-  const most = Math.max(expected ?? 0, requeued);
+function progress({ state, requeued, left_alone, in_flight, skipped, at_outbox_id, last_outbox_id }, expected) {
   return h('section', { class: 'standing', 'data-key': 'progress', 'aria-label': 'Progress' },
     h('p', null, replayChip(state), ' ', counted(requeued, 'delivery is', 'deliveries are'), ' due again', expected !== null && state !== 'done' && ` of about ${count(expected)}`,
 '.'),
     left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(left_alone)}.`),
     in_flight > 0 && h('p', null, `On the wire then, and left alone: ${count(in_flight)}.`),
     skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(skipped)}.`),
-    (state === 'running' || state === 'paused') && expected !== null && h('progress', { max: most, value: requeued, 'aria-label': 'Deliveries made due again' }));
+    (state === 'running' || state === 'paused') && h('progress', { max: last_outbox_id, value: at_outbox_id, 'aria-label': 'Outbox rows looked at' }));
 }
 
 /**

@@ -51,7 +51,7 @@ impl Plan {
         }
         if !owing.is_empty() {
             let args = Args::new().batch(Batch::new().texts("destination", owing));
-            in_flight = ids(database, sql!("all_in_flight"), args).await?;
+            in_flight = ids(database, sql!("on_the_wire"), args).await?;
         }
         Ok(Self {
             overtaken,

@@ -332,7 +332,8 @@ impl World {
             let first = bodies.entry(key).or_insert_with(|| sent.clone());
             assert_eq!(*first, sent, "one key, one method, one body");
         }
-        let claimed = "select count(*) from aftercommit.settled where state = 'delivered'";
+        let claimed =
+            "select count(*) from aftercommit.settled where state = 'delivered' and reason = 'accepted'";
         let accepted = "select count(*) from (select distinct outbox_id, destination from aftercommit.attempt
             where outcome = 'accepted') as accepted";
         assert!(

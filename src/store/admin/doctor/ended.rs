@@ -26,7 +26,7 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
     match reason {
         Reason::Accepted => Finding::of(format!("it was delivered at {when}: {met}")),
         Reason::Confirmed => Finding::of(format!(
-            "an operator marked it delivered at {when}; `aftercommit audit` says who, and by what evidence"
+            "a person said at {when} that the receiver took it; `aftercommit audit` says who, why, and by which evidence"
         )),
         Reason::Refused => Finding::with(
             format!("it is dead since {when}: the receiver refused it for good; {met}"),
@@ -96,7 +96,7 @@ fn uncertain(reason: Reason, when: &str, met: &str, facts: &Facts) -> Finding {
         ),
         format!(
             "look at the receiver for the row or the key (`aftercommit show {name}`). If it is there, `aftercommit \
-             mark-delivered {name}`; if not, `aftercommit replay {name}`; each with --reason"
+             mark-delivered {name} --evidence …`; if not, `aftercommit replay {name}`; each with --reason"
         ),
     )
 }

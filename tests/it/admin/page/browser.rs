@@ -306,6 +306,18 @@ const INSTALL: &str =
 
 impl Driver {
     async fn start() -> Self {
+        loop {
+            match Self::on_drawn_port().await {
+                Ok(driver) => return driver,
+                // It draws a port for IPv6, and then wants the same one for IPv4, which another may have.
+                Err(said) if said.contains("port not available") => {}
+                Err(said) => panic!("chromedriver ended at once: {said}; {INSTALL}"),
+            }
+        }
+    }
+
+    /// A driver, or what it said before it ended.
+    async fn on_drawn_port() -> Result<Self, String> {
         let program = find("chromedriver");
         let program = program.unwrap_or_else(|| panic!("chromedriver is not on this machine: {INSTALL}"));
         let mut child = Command::new(program)
@@ -317,18 +329,18 @@ impl Driver {
             .spawn()
             .unwrap();
         let mut says = BufReader::new(child.stdout.take().unwrap()).lines();
-        let port = loop {
-            let line = says.next_line().await.unwrap();
-            let line = line.unwrap_or_else(|| panic!("chromedriver ended at once; {INSTALL}"));
+        let mut said = String::new();
+        while let Some(line) = says.next_line().await.unwrap() {
             if let Some((_, port)) = line.split_once("started successfully on port ") {
-                break port.trim_end_matches('.').parse().unwrap();
+                return Ok(Self {
+                    address: ([127, 0, 0, 1], port.trim_end_matches('.').parse().unwrap()).into(),
+                    _child: child,
+                    _says: says,
+                });
             }
-        };
-        Self {
-            address: ([127, 0, 0, 1], port).into(),
-            _child: child,
-            _says: says,
+            said = said + &line + " ";
         }
+        Err(said)
     }
 }
 

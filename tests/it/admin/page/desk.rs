@@ -16,12 +16,12 @@ pub(super) struct Desk {
     pub(super) receiver: Receiver,
     pub(super) url: String,
     pub(super) browser: Browser,
-    pub(super) folder: TempDir,
+    folder: TempDir,
     pub(super) daemon: Process,
 }
 
 impl Desk {
-    /// The event topic `orders` goes to `hook`.
+    /// The event topic `orders` goes to `crm`.
     pub(super) async fn new(backend: Backend) -> Self {
         let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
         Self::before(backend, receiver).await
@@ -29,12 +29,12 @@ impl Desk {
 
     /// The same, where the receiver is prepared.
     pub(super) async fn before(backend: Backend, receiver: Receiver) -> Self {
-        let hook = receiver.url();
-        Self::at(backend, receiver, &hook, "").await
+        let crm = receiver.url();
+        Self::at(backend, receiver, &crm, "").await
     }
 
-    /// The same, where `hook` is at another address, and `more` is configured.
-    pub(super) async fn at(backend: Backend, receiver: Receiver, hook: &str, more: &str) -> Self {
+    /// The same, where `crm` is at another address, and `more` is configured.
+    pub(super) async fn at(backend: Backend, receiver: Receiver, crm: &str, more: &str) -> Self {
         let world = World::migrated(backend).await;
         let folder = tempfile::Builder::new()
             .prefix("aftercommit-desk-")
@@ -51,9 +51,9 @@ impl Desk {
             poll_idle = "20ms"
             [topics.orders]
             kind = "event"
-            [destinations.hook]
+            [destinations.crm]
             type = "webhook"
-            url = "{hook}"
+            url = "{crm}"
             topics = ["orders"]
             allow_http = true
             allow_networks = ["127.0.0.0/8"]
@@ -81,12 +81,28 @@ impl Desk {
         self.browser.view("Overview").await;
     }
 
+    /// Makes a token of this role by the command line.
+    pub(super) async fn token(&self, name: &str, role: &str) -> String {
+        let verb = ["token", "create", name, "--role", role, "--json"];
+        let mut making = Process::start(self.folder.path(), &verb, &[]);
+        let made: Value = serde_json::from_str(&making.says("\"token\"").await).unwrap();
+        made["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Runs a verb of the command line, which must go well.
+    pub(super) async fn command(&self, arguments: &[&str]) {
+        let mut running = Process::start(self.folder.path(), arguments, &[]);
+        let ended = running.ended().await;
+        assert!(ended.success(), "{arguments:?}: {:#?}", running.log());
+    }
+
     /// Commits an order with this payload.
     pub(super) async fn commit(&self, row_key: &str, payload: &str) {
         self.world
             .execute(&format!(
                 "insert into aftercommit.outbox (topic, row_key, op, payload)
-                 values ('orders', '{row_key}', 'event', '{}')",
+                 values ('orders', '{}', 'event', '{}')",
+                row_key.replace('\'', "''"),
                 payload.replace('\'', "''")
             ))
             .await;

@@ -54,7 +54,7 @@ on_both! {
         browser.shows("\\u202etxt.exe").await;
         browser.go("#/deliveries").await;
         browser.shows("\\u202etxt.exe").await;
-        browser.go("#/deliveries/1/hook").await;
+        browser.go("#/deliveries/1/crm").await;
         browser.shows("The first 64.0 KiB of").await;
         assert!(browser.text().await.len() < 300_000);
         browser.press("Show all").await;

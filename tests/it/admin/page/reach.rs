@@ -38,17 +38,17 @@ on_both! {
         let browser = &desk.browser;
         desk.log_in(TOKEN).await;
         browser.press("Destinations").await;
-        browser.control("Pause hook").await;
-        browser.tab_to("Pause hook").await;
+        browser.control("Pause crm").await;
+        browser.tab_to("Pause crm").await;
         browser.keys(&ENTER.to_string()).await;
         assert_eq!(browser.focused().await, "Reason, for the audit");
         browser.tab_to("Leave it").await;
         browser.keys(&ESCAPE.to_string()).await;
-        assert_eq!(browser.focused().await, "Pause hook");
+        assert_eq!(browser.focused().await, "Pause crm");
         browser.keys(&ENTER.to_string()).await;
         browser.keys(&format!("a trial{ENTER}")).await;
-        browser.control("Resume hook").await;
-        assert_eq!(browser.focused().await, "Resume hook");
+        browser.control("Resume crm").await;
+        assert_eq!(browser.focused().await, "Resume crm");
         desk.finish(&[]).await;
     }
 

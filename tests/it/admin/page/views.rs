@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use aftercommit::mock::receiver::{Fault, Rule};
+use aftercommit::mock::receiver::{Fault, Receiver, ReceiverOptions, Rule};
 use serde_json::json;
 
 use super::browser::Browser;
@@ -16,37 +16,92 @@ const VIEWS: [(&str, &str, &str); 10] = [
     ("overview", "#/", "Overview"),
     ("trouble", "#/trouble", "Trouble"),
     ("deliveries", "#/deliveries", "Deliveries"),
-    ("delivery", "#/deliveries/1/hook", "Outbox row 1 to hook"),
+    ("delivery", "#/deliveries/1/crm", "Outbox row 1 to crm"),
     (
         "new-replay",
-        "#/replays/new?state=dead&destination=hook",
+        "#/replays/new?state=dead&destination=crm",
         "New replay",
     ),
     ("replays", "#/replays", "Replays"),
     ("replay", "#/replays/1", "Replay 1"),
     ("destinations", "#/destinations", "Destinations"),
-    ("destination", "#/destinations/hook", "hook"),
+    ("destination", "#/destinations/crm", "crm"),
     ("audit", "#/audit", "Audit"),
 ];
 
 /// Whatever can have the focus.
 const CONTROLS: &str = "a[href], button, input, select, summary, [tabindex='0'], svg[role=img], nav, table[role=table], dialog[open]";
 
-/// Something for each view to show.
+/// Two more destinations: `billing` for invoices, `warehouse` for orders.
+fn configuration(receiver: &Receiver) -> String {
+    let destination = |name: &str, topic: &str| {
+        format!(
+            "[destinations.{name}]\ntype = \"webhook\"\nurl = \"{}{name}\"\ntopics = [\"{topic}\"]\nallow_http = true\n\
+             allow_networks = [\"127.0.0.0/8\"]\n",
+            receiver.url()
+        )
+    };
+    let (billing, warehouse) = (
+        destination("billing", "invoices"),
+        destination("warehouse", "orders"),
+    );
+    format!("uncertain_policy = \"hold\"\n[topics.invoices]\nkind = \"event\"\n{billing}{warehouse}")
+}
+
+/// Something for each view to show: deliveries in each state, and everything that can need a person.
 async fn lived_in(desk: &Desk) {
-    desk.receiver
-        .script([Rule::next(2, Fault::Fail { status: 422 })])
-        .unwrap();
-    desk.commit("order-1", r#"{"order": 1, "total": "19.90"}"#).await;
-    desk.commit("order-2", r#"{"order": 2, "total": "7.00"}"#).await;
-    desk.receiver.received(2).await;
-    desk.commit("order-3", r#"{"order": 3, "total": "1.20"}"#).await;
-    desk.receiver.received(3).await;
+    let refused = |row_key: &str| Rule::once(Fault::Fail { status: 422 }).for_row_key(row_key);
+    let busy = Fault::Throttle {
+        status: 503,
+        retry_after: "30".to_owned(),
+    };
+    let rules = [
+        refused("order-1"),
+        refused("order-2"),
+        refused("order-3"),
+        Rule::once(Fault::ProcessedThenDropped).for_row_key("order-4"),
+        Rule::always(busy).for_path("/billing"),
+    ];
+    desk.receiver.script(rules).unwrap();
+    desk.command(&["pause", "warehouse", "--reason", "they are migrating"])
+        .await;
+    for number in 1..=9 {
+        let payload = format!(
+            r#"{{"order": {number}, "customer": "c-{}", "total": "{}9.90"}}"#,
+            40 + number,
+            number % 4
+        );
+        desk.commit(&format!("order-{number}"), &payload).await;
+    }
+    let minute = match desk.world.backend {
+        Backend::Postgres => "cast(extract(epoch from now()) as bigint) / 60",
+        Backend::Sqlite => "unixepoch() / 60",
+    };
+    let ago = match desk.world.backend {
+        Backend::Postgres => "now() - interval '14 minutes'",
+        Backend::Sqlite => "now() - 840000000",
+    };
+    // A day that nobody waits for, with a bad quarter of an hour at its end.
+    desk.world
+        .execute(&format!(
+            "insert into aftercommit.outbox (topic, row_key, op, payload)
+             values ('invoices', 'i-1', 'event', '{{}}'), ('invoices', 'i-2', 'event', '{{}}'), ('refunds', 'r-1', 'event', '{{}}');
+             insert into aftercommit.failing (destination, shard, since, dying_from, detail)
+             values ('billing', 0, {ago}, {ago}, 'HTTP 503: overloaded');
+             insert into aftercommit.tally (minute, destination, delivered, failed)
+             with recursive past (i) as (select 1 union all select i + 1 from past where i < 1440)
+             select {minute} - i, 'crm', 60 + i % 120 / 4 + i * 7919 % 17, case when i % 29 = 0 then 3 else 0 end from past
+             union all
+             select {minute} - i, 'billing', case when i < 15 then 0 else 9 + i * 31 % 7 end,
+                    case when i < 15 then 4 + i % 3 else 0 end
+             from past"
+        ))
+        .await;
 }
 
 /// Asks for a replay, and waits until it is done.
 async fn replayed(browser: &Browser) {
-    browser.go("#/replays/new?id=2:hook").await;
+    browser.go("#/replays/new?id=2:crm").await;
     browser
         .fill("Reason, for the audit", "they know the field now")
         .await;
@@ -93,14 +148,16 @@ async fn keep(browser: &Browser, name: &str) {
 
 on_both! {
     async fn every_view_has_names_for_everything_and_fits_a_phone_and_is_free_of_complaints(backend: Backend) {
-        let desk = Desk::new(backend).await;
+        let receiver = Receiver::start(ReceiverOptions::default()).await.unwrap();
+        let (url, more) = (receiver.url(), configuration(&receiver));
+        let desk = Desk::at(backend, receiver, &url, &more).await;
         let browser = &desk.browser;
         lived_in(&desk).await;
         browser.open(&desk.url).await;
         browser.control("Token").await;
         assert_everything_has_a_name(browser, "log in").await;
         desk.log_in(TOKEN).await;
-        browser.shows("2 deliveries are dead").await;
+        browser.shows("3 deliveries are dead, 1 uncertain").await;
         replayed(browser).await;
         for (name, hash, title) in VIEWS {
             browser.go(hash).await;
