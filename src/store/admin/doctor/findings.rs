@@ -30,7 +30,9 @@ pub(super) fn never_owed(destination: String) -> Examined {
         format!(
             "its topic is routed to {destination}, but the row was never owed there: it came before the route"
         ),
-        "`aftercommit apply --backfill` or a replay of what is missing makes such rows due",
+        format!(
+            "`aftercommit replay --missing --destination {destination} --dry-run` says how many such rows there are"
+        ),
     );
     Examined {
         destination,
