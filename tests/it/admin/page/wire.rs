@@ -1,4 +1,4 @@
-//! The wire to chromedriver: one JSON request and its answer, by the WebDriver protocol. Knows nothing of pages.
+//! The wire to chromedriver: one JSON request and its answer, by the `WebDriver` protocol. Knows nothing of pages.
 
 use std::net::SocketAddr;
 
