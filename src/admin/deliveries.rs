@@ -23,7 +23,7 @@ use crate::store::admin::{Cursor, DeliveryDetail, DeliveryId, Next, Page, Select
         ("topic" = Option<String>, Query, description = "Its row's topic"),
         ("row_key" = Option<String>, Query, description = "Its row's key"),
         ("reason" = Option<delivery::Reason>, Query, description = "Why it ended"),
-        ("http_status" = Option<u16>, Query, description = "What its last attempt was answered with"),
+        ("http_status" = Option<u16>, Query, description = "What its last attempt was answered with", minimum = 0, maximum = 65535),
         ("since" = Option<Timestamp>, Query, description = "Its row was written at this time or later"),
         ("until" = Option<Timestamp>, Query, description = "Its row was written before this time"),
         ("first_outbox_id" = Option<i64>, Query, description = "Its row has this outbox id or a higher one"),

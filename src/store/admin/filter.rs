@@ -62,6 +62,7 @@ pub struct DeliveryFilter {
     pub reason: Option<Reason>,
     /// What its last attempt was answered with.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 65_535)]
     pub http_status: Option<u16>,
     /// Its row was written at this time or later.
     #[serde(skip_serializing_if = "Option::is_none")]
