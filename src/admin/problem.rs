@@ -106,6 +106,12 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad-path", title, detail)
     }
 
+    pub(super) fn nul_in_body() -> Self {
+        Self::unprocessable(
+            "a text of the body holds the character NUL (\\u0000), which no name and no reason has: take it out",
+        )
+    }
+
     /// A query parameter that cannot be read.
     pub(super) fn bad_parameter(name: &str, problem: impl std::fmt::Display) -> Self {
         let detail = format!("query parameter `{name}`: {problem}");

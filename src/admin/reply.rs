@@ -1,6 +1,7 @@
 //! What handlers take and give: JSON both ways, and every refusal a problem document.
 
 use axum::Json;
+use axum::body::{Body as RawBody, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
@@ -31,8 +32,47 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        // The guard has read it whole, within its limit.
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, usize::MAX)
+            .await
+            .map_err(|_| Problem::internal())?;
+        // No database keeps it in a text, so nothing can be named by it.
+        if holds_nul(&body) {
+            return Err(Problem::nul_in_body());
+        }
+        let request = Request::from_parts(parts, RawBody::from(body));
         let Json(body) = Json::from_request(request, state).await?;
         Ok(Self(body))
+    }
+}
+
+/// Whether a text in this JSON has the character NUL, which can only stand there as an escape.
+fn holds_nul(json: &[u8]) -> bool {
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        match &rest[at + 1..] {
+            [b'u', b'0', b'0', b'0', b'0', ..] => return true,
+            // What is escaped may be a backslash itself.
+            [_, after @ ..] => rest = after,
+            [] => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds_nul;
+
+    #[test]
+    fn nul_is_found_where_it_is_escaped_and_nowhere_else() {
+        for json in [r#"{"a": "\u0000"}"#, r#"["x\\\u0000"]"#] {
+            assert!(holds_nul(json.as_bytes()), "{json}");
+        }
+        for json in [r#"{"a": "\\u0000"}"#, r#"["\u0001\n"]"#, "\\", "u0000"] {
+            assert!(!holds_nul(json.as_bytes()), "{json}");
+        }
     }
 }
 

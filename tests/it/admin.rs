@@ -23,4 +23,5 @@ mod settle;
 mod status;
 mod steering;
 mod trouble;
+mod withheld;
 mod world;

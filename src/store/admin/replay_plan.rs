@@ -40,7 +40,7 @@ impl Plan {
         for candidate in candidates {
             if is_pending(candidate) {
                 owing.insert(candidate.id().destination.as_str());
-            } else if stale == StaleRows::Skip && candidate.is_version() {
+            } else if stale == StaleRows::Skip && candidate.is_version() && !is_superseded(candidate) {
                 versions.push(candidate.id().clone());
             }
         }
@@ -68,9 +68,9 @@ impl Plan {
                 Planned::LeaveAlone
             };
         }
-        let superseded =
-            matches!(candidate, Candidate::Known(delivery) if delivery.state == State::Superseded);
-        if self.stale == StaleRows::Skip && (superseded || self.overtaken.contains(candidate.id())) {
+        if self.stale == StaleRows::Skip
+            && (is_superseded(candidate) || self.overtaken.contains(candidate.id()))
+        {
             return Planned::Skip;
         }
         Planned::Requeue
@@ -79,6 +79,10 @@ impl Plan {
 
 fn is_pending(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Known(delivery) if delivery.state == State::Pending)
+}
+
+fn is_superseded(candidate: &Candidate) -> bool {
+    matches!(candidate, Candidate::Known(delivery) if delivery.state == State::Superseded)
 }
 
 async fn ids(

@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use super::Actor;
 use super::filter::{Cursor, DeliveryId};
 use super::replay::Replay;
 use super::replay_plan::{Plan, Planned};
@@ -17,7 +18,7 @@ use super::replay_walk::{Candidate, ReplayWalk};
 use super::walk;
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Database, Transaction, only, sql};
-use crate::store::{Advanced, StoreError};
+use crate::store::{Advanced, StoreError, pauses};
 
 /// Takes the oldest replay that may go on one step further, of `limit` deliveries at most.
 pub(in crate::store) async fn advance_replays(
@@ -36,7 +37,21 @@ pub(in crate::store) async fn advance_replays(
                 next_in: Some(next_step_at.since(now)),
             });
         }
-        let looked_at = step(database, &Replay::read(row)?, now, limit.max(1)).await?;
+        let id = row.int("id")?;
+        let stepped = match Replay::read(row) {
+            Ok(replay) => step(database, &replay, now, limit.max(1)).await,
+            Err(error) => Err(error),
+        };
+        let looked_at = match stepped {
+            Ok(looked_at) => looked_at,
+            Err(error) if error.is_transient() => return Err(error),
+            // One that cannot go on holds up no other, and no relay.
+            Err(error) => {
+                tracing::error!(replay = id, %error, "a replay cannot go on, and is paused");
+                set_aside(database, id, error.to_string()).await?;
+                continue;
+            }
+        };
         // A step that another worker took, or that only found the end, is followed by the next one.
         if looked_at > 0 {
             return Ok(Advanced {
@@ -45,6 +60,26 @@ pub(in crate::store) async fn advance_replays(
             });
         }
     }
+}
+
+/// Pauses a replay that cannot go on; the audit says why.
+async fn set_aside(database: &Database, id: i64, why: String) -> Result<(), StoreError> {
+    database
+        .write(move |transaction| {
+            Box::pin(async move {
+                if transaction
+                    .execute(sql!(shared "pause_replay"), Args::new().int(id))
+                    .await?
+                    > 0
+                {
+                    let (relay, subject) = (Actor::new("relay", "relay"), format!("replay {id}"));
+                    let reason = format!("it cannot go on: {why}");
+                    pauses::audit(transaction, &relay, "pause", &subject, Some(&reason)).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
 }
 
 /// What a step has found out, and will write.

@@ -7,6 +7,7 @@ use super::by_hand::Deed;
 use super::cancel::Cancelled;
 use super::filter::{DeliveryId, Selection};
 use super::{Act, AdminError, AdminStore, walk};
+use crate::core::delivery::State;
 use crate::store::database::{Args, sql};
 
 /// What became of the head.
@@ -23,8 +24,10 @@ impl AdminStore {
     /// Cancels the oldest delivery that is owed or uncertain and stands before `blocked`: of the same row key, to the same
     /// destination.
     pub async fn skip_head(&self, blocked: &DeliveryId, act: &Act) -> Result<SkippedHead, AdminError> {
-        // So that one that there is not is told from one that is not blocked.
-        self.delivery(blocked).await?;
+        // What has ended waits for nobody; and one that there is not is told from one that is not blocked.
+        if self.delivery(blocked).await?.delivery.state != State::Pending {
+            return Err(AdminError::NotBlocked(blocked.clone()));
+        }
         let args = Args::new().int(blocked.outbox_id).text(&blocked.destination);
         let rows = self.database.read(sql!("head_before"), args).await?;
         let head = rows.first().map(walk::id).transpose()?;

@@ -160,7 +160,7 @@ asked as materialized (
             cross join lateral (
                 select state from aftercommit.settled where outbox_id = newer.id and destination = $1 offset 0
             ) as settled
-            where settled.state = 'delivered'
+            where settled.state in ('delivered', 'uncertain')
         ) else false end as overtaken
     from unnest($9::bigint[], $10::integer[], $11::integer[]) as entry (outbox_id, attempt, key_epoch)
     cross join lateral (

@@ -2,6 +2,6 @@
 select id, state, filter, key_mode, force, rate, reason, requested_by, request_digest, cursor_outbox_id, cursor_destination,
     last_outbox_id, requeued, left_alone, in_flight, skipped, created_at, finished_at
 from aftercommit.replay
-where id < $1 and ($2 is null or state = $2)
+where id < $1 and (cast($2 as text) is null or state = $2)
 order by id desc
 limit $3

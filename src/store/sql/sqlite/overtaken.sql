@@ -1,12 +1,13 @@
 -- $1 ids of deliveries
 --
--- Those whose row has a newer version that was delivered there, or is owed there. Ids ascend per row key.
+-- Those whose row has a newer version that is owed there, was delivered there, or may have arrived there. Ids ascend per row
+-- key. The newest is looked at first: it is the likeliest, and a row can have very many versions.
 select wanted.outbox_id, wanted.destination
 from (
     select value ->> 'outbox_id' as outbox_id, value ->> 'destination' as destination from json_each($1)
 ) as wanted
 join outbox on outbox.id = wanted.outbox_id
-where exists (
+where (
     select 1
     from outbox as newer
     where newer.topic = outbox.topic
@@ -21,7 +22,18 @@ where exists (
                 select 1 from settled
                 where settled.outbox_id = newer.id
                     and settled.destination = wanted.destination
-                    and settled.state = 'delivered'
+                    and (
+                        settled.state in ('delivered', 'uncertain')
+                        or exists (
+                            select 1 from attempt
+                            where attempt.outbox_id = newer.id
+                                and attempt.destination = wanted.destination
+                                and attempt.key_epoch = settled.key_epoch
+                                and attempt.outcome = 'unknown'
+                        )
+                    )
             )
         )
-)
+    order by newer.id desc
+    limit 1
+) is not null

@@ -131,13 +131,13 @@ where attempts = (value ->> 'attempt') - 1
     and cancel_at is null
     and exists (select 1 from lease where destination = $1 and shard = $2 and owner = $4 and epoch = $5)
     and not exists (select 1 from destination_state where destination = $1 and paused_at is not null)
-    -- What a replay made due again, and a newer version that was delivered since then has overtaken.
+    -- What a replay made due again, and a newer version that was delivered since then, or may have been, has overtaken.
     and not (guarded and exists (
         select 1 from outbox as older
         cross join outbox as newer
             on newer.topic = older.topic and newer.row_key = older.row_key and newer.id > older.id
         cross join settled
-            on settled.outbox_id = newer.id and settled.destination = $1 and settled.state = 'delivered'
+            on settled.outbox_id = newer.id and settled.destination = $1 and settled.state in ('delivered', 'uncertain')
         where older.id = owed.outbox_id
     ))
 having count(*) > 0
@@ -152,7 +152,7 @@ with asked as materialized (
             cross join outbox as newer
                 on newer.topic = older.topic and newer.row_key = older.row_key and newer.id > older.id
             cross join settled
-                on settled.outbox_id = newer.id and settled.destination = $1 and settled.state = 'delivered'
+                on settled.outbox_id = newer.id and settled.destination = $1 and settled.state in ('delivered', 'uncertain')
             where older.id = owed.outbox_id
         ) as overtaken
     from json_each($9)
