@@ -23,6 +23,9 @@ const OF_STATE = {
   dead: [VERBS.mark],
 };
 
+/** Where a replay is what most people come for; elsewhere it sends what nobody misses. */
+const TROUBLED = ['dead', 'uncertain'];
+
 /**
  * @param {any} detail
  * @param {() => void} then
@@ -38,7 +41,7 @@ export function acts({ outbox_id, destination, state }, then) {
     then,
   });
   return [
-    state !== 'pending' && h('a', { class: 'button main', 'data-key': 'replay', href: to(['replays', 'new'], { id: `${outbox_id}:${destination}` }) }, 'Replay…'),
+    state !== 'pending' && h('a', { class: TROUBLED.includes(state) ? 'button main' : 'button', 'data-key': 'replay', href: to(['replays', 'new'], { id: `${outbox_id}:${destination}` }) }, 'Replay…'),
     (OF_STATE[state] ?? []).map((verb) => h('button', { type: 'button', 'data-key': verb.verb, onclick: () => begin(verb) }, `${verb.title}…`)),
   ];
 }
