@@ -45,6 +45,15 @@ export function foreign(text) {
 }
 
 /**
+ * A sentence of the server, in which names and commands stand between backticks.
+ * @param {unknown} text
+ */
+export function prose(text) {
+  const pieces = visible(String(text ?? '')).split(/`([^`]+)`/);
+  return h('bdi', { class: 'foreign' }, pieces.map((piece, index) => (index % 2 ? h('code', null, piece) : piece)));
+}
+
+/**
  * A long foreign text, cut where it is very long.
  * @param {string} label
  * @param {string} text
@@ -72,9 +81,13 @@ export function nothing(...words) {
   return h('p', { class: 'nothing' }, words);
 }
 
-/** @param {import('./api.js').Problem} problem */
-export function problemBox(problem) {
-  return h('div', { class: 'notice bad' }, icon('uncertain'), h('p', null, h('strong', null, problem.title), '. ', foreign(problem.detail)));
+/**
+ * What went wrong. Where the server refused something, its sentence says all that the title does.
+ * @param {import('./api.js').Problem} problem
+ */
+export function problemBox({ status, title, detail }) {
+  const told = status >= 400 && status < 500;
+  return h('div', { class: 'notice bad' }, icon('uncertain'), h('p', { class: told && !detail.startsWith('`') && 'sentence' }, !told && [h('strong', null, title), '. '], prose(detail)));
 }
 
 /**
