@@ -75,14 +75,14 @@ export function pager(path, query, after, next) {
     next !== null && next !== undefined && h('a', { href: from(next) }, 'Older'));
 }
 
-/** @type {{ name: string, cell: (row: any) => import('./dom.js').Children, number?: true }[]} */
+/** @type {{ name: string, cell: (row: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 export const COLUMNS = [
   { name: 'State', cell: (row) => [chip(row.state), ' ', row.reason && row.reason !== 'accepted' && h('small', null, because(row.reason))] },
   { name: 'Row', cell: (row) => (row.destination ? h('a', { href: to(['deliveries', row.outbox_id, row.destination]) }, name(row)) : name(row)) },
   { name: 'Destination', cell: (row) => (row.destination ? foreign(row.destination) : 'no route') },
-  { name: 'Attempts', number: true, cell: (row) => row.attempts },
+  { name: 'Attempts', kind: 'number', cell: (row) => row.attempts },
   { name: 'When', cell: at },
-  { name: 'Outbox row', number: true, cell: (row) => row.outbox_id },
+  { name: 'Outbox row', kind: 'number', cell: (row) => row.outbox_id },
 ];
 
 /** @param {any} row */

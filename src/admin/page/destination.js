@@ -80,7 +80,7 @@ function errors({ name, last_errors: found }) {
   if (!found?.length) return nothing('No attempt has failed lately.');
   return table('Last errors', [
     { name: 'When', cell: (/** @type {any} */ one) => when(one.at) },
-    { name: 'Outbox row', number: true, cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
+    { name: 'Outbox row', kind: 'number', cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
     { name: 'What', cell: (one) => [OUTCOMES[one.outcome] ?? one.outcome, one.http_status && ` · HTTP ${one.http_status}`] },
     { name: 'In words', cell: (one) => foreign(one.detail) },
   ], found, (one) => `${one.outbox_id} ${one.at}`);

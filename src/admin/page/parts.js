@@ -28,6 +28,14 @@ export function when(at) {
 }
 
 /**
+ * A time to the second, where it matters more than how long ago that was.
+ * @param {string} at
+ */
+export function moment(at) {
+  return h('time', { datetime: at, title: exact(at) }, exact(at.replace(/\.\d+/, '')));
+}
+
+/**
  * For how long something has been so.
  * @param {string} since
  */
@@ -108,20 +116,20 @@ export function heading(title, ...beside) {
 }
 
 /**
- * A table that becomes a list of cards where there is no room; its roles are said, since cards would lose them.
+ * A table that becomes a list of cards where there is no room; its roles are said, since cards would lose them. Of a `short` column no
+ * word is broken, a `long` one has room for a few.
  * @template T
  * @param {string} label
- * @param {{ name: string, cell: (row: T) => Children, number?: true }[]} columns
+ * @param {{ name: string, cell: (row: T) => Children, kind?: 'number' | 'short' | 'long' }[]} columns
  * @param {T[]} rows
  * @param {(row: T) => string | number} keyOf
  */
 export function table(label, columns, rows, keyOf) {
-  const kind = (/** @type {{ number?: true }} */ column) => (column.number ? 'number' : null);
   return h('table', { role: 'table', 'aria-label': label },
     h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' },
-      columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: kind(column) }, column.name)))),
+      columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.kind }, column.name)))),
     h('tbody', { role: 'rowgroup' }, rows.map((row) => h('tr', { role: 'row', 'data-key': keyOf(row) },
-      columns.map((column) => h('td', { role: 'cell', class: kind(column), 'data-name': column.name }, h('div', null, column.cell(row))))))));
+      columns.map((column) => h('td', { role: 'cell', class: column.kind, 'data-name': column.name }, h('div', null, column.cell(row))))))));
 }
 
 /** @type {number | undefined} */
