@@ -62,7 +62,7 @@ export async function begin({ verb, title, confirm, words, evidence, danger }, f
     });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(`${error.title}. ${error.detail}`);
+    say({ kind: 'bad', sentence: error.detail });
   }
 }
 

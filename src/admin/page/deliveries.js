@@ -79,7 +79,7 @@ export function pager(path, query, after, next) {
 export const COLUMNS = [
   { name: 'State', cell: (row) => [chip(row.state), ' ', row.reason && row.reason !== 'accepted' && h('small', null, because(row.reason))] },
   { name: 'Row', cell: (row) => (row.destination ? h('a', { href: to(['deliveries', row.outbox_id, row.destination]) }, name(row)) : name(row)) },
-  { name: 'Destination', cell: (row) => (row.destination ? foreign(row.destination) : 'no route') },
+  { name: 'Destination', cell: (row) => (row.destination ? h('a', { href: to(['destinations', row.destination]) }, foreign(row.destination)) : 'no route') },
   { name: 'Attempts', kind: 'number', cell: (row) => row.attempts },
   { name: 'When', cell: at },
   { name: 'Outbox row', kind: 'number', cell: (row) => row.outbox_id },

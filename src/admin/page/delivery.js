@@ -14,7 +14,7 @@ import { because } from './words.js';
 export function delivery({ main, path: [id, destination = ''], operator, signal }) {
   const region = h('div');
   const opened = /** @type {Set<string>} */ (new Set());
-  main.append(heading(['Outbox row ', id, ' to ', foreign(destination)]), region);
+  main.append(heading(['Outbox row ', id, ' to ', destination ? h('a', { href: to(['destinations', destination]) }, foreign(destination)) : 'no route']), region);
   /** @type {{ epoch: number, request: any } | null} */
   let sent = null;
   /** @type {import('./live.js').Live} */

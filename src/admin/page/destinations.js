@@ -32,8 +32,18 @@ function columns(operator, then) {
     { name: 'Owed', kind: 'number', cell: (one) => count(one.owed) },
     { name: 'In flight', kind: 'number', cell: (one) => count(one.in_flight) },
     { name: 'Oldest owed', cell: (one) => when(one.oldest_owed_at) },
-    { name: 'Dead', kind: 'number', cell: (one) => count(one.settled.dead) },
-    { name: 'Uncertain', kind: 'number', cell: (one) => count(one.settled.uncertain) },
+    { name: 'Dead', kind: 'number', cell: (one) => list(one, 'dead') },
+    { name: 'Uncertain', kind: 'number', cell: (one) => list(one, 'uncertain') },
     ...(operator ? [{ name: 'Do', cell: (/** @type {any} */ one) => h('div', { class: 'actions' }, steer(one, then)) }] : []),
   ];
+}
+
+/**
+ * A number that needs a person, with the way to it.
+ * @param {any} one
+ * @param {'dead' | 'uncertain'} state
+ */
+function list({ name, settled }, state) {
+  const number = count(settled[state]);
+  return settled[state] > 0 ? h('a', { href: to(['deliveries'], { state, destination: name }) }, number) : number;
 }

@@ -1,7 +1,7 @@
 // What every view is made of: states, times, foreign text, and the words for nothing, waiting and failure.
 
 import { now } from './api.js';
-import { h } from './dom.js';
+import { h, nodes } from './dom.js';
 import { exact, relative, size, span, visible } from './format.js';
 import { icon } from './icon.js';
 
@@ -132,16 +132,19 @@ export function table(label, columns, rows, keyOf) {
       columns.map((column) => h('td', { role: 'cell', class: column.kind, 'data-name': column.name }, h('div', null, column.cell(row))))))));
 }
 
-/** @type {number | undefined} */
-let forgetting;
+/** @typedef {{ kind: 'good' | 'bad', sentence: string }} Said What an act brought. */
 
 /**
- * Says what was done, also to whoever does not see it.
- * @param {string} sentence
+ * Says what was done, also to whoever does not see it. It stays until somebody closes it, or leaves the view.
+ * @param {Said | null} told
  */
-export function say(sentence) {
+export function say(told) {
   const said = document.getElementById('said');
-  if (said) said.textContent = sentence;
-  clearTimeout(forgetting);
-  if (sentence) forgetting = setTimeout(() => say(''), 15_000);
+  if (!said) return;
+  said.className = told ? `said notice ${told.kind}` : 'said';
+  said.replaceChildren(...nodes(told && [
+    icon(told.kind === 'good' ? 'delivered' : 'dead'),
+    h('span', null, prose(told.sentence)),
+    h('button', { type: 'button', class: 'plain', onclick: () => say(null) }, 'Close'),
+  ]));
 }
