@@ -23,14 +23,20 @@ const OF_STATE = {
   dead: [VERBS.mark],
 };
 
+/** The findings by which an older delivery of the same row key stands before this one, as `store/admin/doctor/pending.rs` words them. */
+const BLOCKED = /its row key is held by|it waits behind|an older version of the row, /;
+
 /** Where a replay is what most people come for; elsewhere it sends what nobody misses. */
 const TROUBLED = ['dead', 'uncertain'];
 
 /**
  * @param {any} detail
+ * @param {{ sentence: string }[]} findings What is known of it.
  * @param {() => void} then
  */
-export function acts({ outbox_id, destination, state }, then) {
+export function acts({ outbox_id, destination, state }, findings, then) {
+  const blocked = findings.some(({ sentence }) => BLOCKED.test(sentence));
+  const verbs = (OF_STATE[state] ?? []).filter((verb) => verb !== VERBS.skip || blocked);
   const begin = (/** @type {Verb} */ { verb, title, words, evidence, ends }) => ask({
     title: ends ?? title,
     words: h('p', null, words),
@@ -42,6 +48,6 @@ export function acts({ outbox_id, destination, state }, then) {
   });
   return [
     state !== 'pending' && h('a', { class: TROUBLED.includes(state) ? 'button main' : 'button', 'data-key': 'replay', href: to(['replays', 'new'], { id: `${outbox_id}:${destination}` }) }, 'Replay…'),
-    (OF_STATE[state] ?? []).map((verb) => h('button', { type: 'button', 'data-key': verb.verb, onclick: () => begin(verb) }, `${verb.title}…`)),
+    verbs.map((verb) => h('button', { type: 'button', 'data-key': verb.verb, onclick: () => begin(verb) }, `${verb.title}…`)),
   ];
 }

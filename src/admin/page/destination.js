@@ -4,12 +4,12 @@ import { get, Problem } from './api.js';
 import { h } from './dom.js';
 import { count, size, span } from './format.js';
 import { live } from './live.js';
-import { due, needs, standing } from './needs.js';
+import { dueness, needs, standing } from './needs.js';
 import { block, facts, foreign, heading, nothing, problemBox, prose, table, when } from './parts.js';
 import { patch } from './patch.js';
 import { below, to } from './route.js';
 import { steer } from './steer.js';
-import { OUTCOMES } from './words.js';
+import { met } from './words.js';
 
 /** @typedef {import('./dom.js').Children} Children */
 
@@ -57,7 +57,7 @@ function about(one) {
     ['Standing', standing(one)],
     ['Kind', one.kind ?? 'not in the configuration'],
     ['Address', one.url ? foreign(one.url) : '–'],
-    ['Owed', [list('pending', one.owed), ', ', due(one)]],
+    ['Owed', [list('pending', one.owed), `, ${count(one.due)} ${dueness(one)}`]],
     ['In flight', count(one.in_flight)],
     ['Oldest owed', when(one.oldest_owed_at)],
     ['Delivered', list('delivered', one.settled.delivered)],
@@ -85,7 +85,7 @@ function errors({ name, last_errors: found }) {
   return table('Last errors', [
     { name: 'When', cell: (/** @type {any} */ one) => when(one.at) },
     { name: 'Outbox row', kind: 'number', cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
-    { name: 'What', cell: (one) => [OUTCOMES[one.outcome] ?? one.outcome, one.http_status && ` · HTTP ${one.http_status}`] },
+    { name: 'What', cell: (one) => [met(one.outcome, one.http_status), one.http_status && ` · HTTP ${one.http_status}`] },
     { name: 'In words', cell: (one) => prose(one.detail) },
   ], found, (one) => `${one.outbox_id} ${one.at}`);
 }

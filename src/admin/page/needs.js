@@ -45,13 +45,16 @@ function* ofRelays({ relays }) {
   yield need('dead', 'bad', 'No relay is alive, so nothing is delivered. Is the daemon running? ', h('code', null, 'GET /readyz'), ' says what it waits for.');
 }
 
+/** What is due, and goes as fast as the limits allow. */
+export const DUE_NOW = 'due now';
+
 /**
- * How many of what is owed could go, and whether they do.
- * @param {any} one
+ * What is to be said of deliveries whose time has come: a pause holds them, and what fails lets them wait.
+ * @param {any} one The destination.
  */
-export function due({ name, configured, pause, failing, due: number }) {
-  const held = name === '' || !configured || pause;
-  return `${count(number)} ${held ? 'held' : failing ? 'waiting for it to work again' : 'due now'}`;
+export function dueness({ name, configured, pause, failing }) {
+  if (name === '' || !configured || pause) return 'held';
+  return failing ? 'waiting' : DUE_NOW;
 }
 
 /**

@@ -5,7 +5,7 @@ import { chart } from './chart.js';
 import { h } from './dom.js';
 import { count, counted } from './format.js';
 import { live } from './live.js';
-import { needs, standing, troubles } from './needs.js';
+import { DUE_NOW, dueness, needs, standing, troubles } from './needs.js';
 import { foreign, heading, lasting, nothing, problemBox, when } from './parts.js';
 import { to } from './route.js';
 
@@ -59,12 +59,24 @@ function numbers({ destinations }, minute) {
   const tile = (/** @type {string} */ name, /** @type {import('./dom.js').Children} */ value, /** @type {import('./dom.js').Children} */ more, /** @type {string} */ href) =>
     h('a', { class: 'tile', href }, h('span', { class: 'name' }, name), h('strong', null, value), h('small', null, more));
   return h('section', { class: 'tiles', 'aria-label': 'Numbers' },
-    tile('Owed', count(sum((one) => one.owed)), `${count(sum((one) => one.due))} due now`, to(['deliveries'], { state: 'pending' })),
+    tile('Owed', count(sum((one) => one.owed)), dues(destinations), to(['deliveries'], { state: 'pending' })),
     tile('Delivered per minute', minute instanceof Problem ? '–' : count(lastMinute(minute)), 'in the last full minute', to(['deliveries'], { state: 'delivered' })),
     tile('Oldest owed', oldest ? lasting(oldest.oldest_owed_at) : '–', oldest ? ['to ', foreign(oldest.name || 'no route')] : 'nothing is owed',
       oldest ? to(['deliveries'], { state: 'pending', destination: oldest.name }) : to(['deliveries'])),
     tile('Dead', count(sum((one) => one.settled.dead)), 'given up', to(['deliveries'], { state: 'dead' })),
     tile('Uncertain', count(sum((one) => one.settled.uncertain)), 'may have arrived', to(['deliveries'], { state: 'uncertain' })));
+}
+
+/**
+ * How many of what is owed could go, by whether they do.
+ * @param {any[]} destinations
+ */
+function dues(destinations) {
+  const sums = new Map([[DUE_NOW, 0]]);
+  for (const one of destinations) {
+    if (one.due > 0) sums.set(dueness(one), (sums.get(dueness(one)) ?? 0) + one.due);
+  }
+  return [...sums].map(([words, number]) => `${count(number)} ${words}`).join(', ');
 }
 
 /** @param {History} history */
