@@ -165,7 +165,7 @@ fn failing(facts: &Facts) -> Option<Finding> {
     let sentence = match failing.breaker_opened_at {
         Some(opened) => format!(
             "the breaker of {name} is open since {}: no request has worked since {since} ({detail}). Single rows look \
-             whether it is back, and no attempt is used up meanwhile",
+             whether it is back; that is an attempt of theirs, and the others use none meanwhile",
             at(opened, facts.now)
         ),
         None => format!("no request to {name} has worked since {since}: {detail}"),
