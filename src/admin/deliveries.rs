@@ -73,7 +73,7 @@ pub(super) struct Shown {
             "started_at": "2026-11-29T18:05:37.9Z", "duration_us": 41000, "key": "ac1-0123456789abcdef0123456789abcdef",
             "body_digest": null, "detail": "422 Unprocessable Entity", "excerpt": "{\"error\": \"unknown field\"}"
         }],
-        "next": {"sentence": "it is dead since 2026-11-29 18:05:38 (2m ago): the receiver refused it for good", "due_at": null}
+        "next": {"sentence": "it has been dead since 2026-11-29 18:05:38 UTC (2m ago): the receiver refused it for good", "due_at": null}
     })))
 )]
 pub(super) async fn show(

@@ -19,7 +19,7 @@ use crate::store::admin::{DeliveryId, Diagnosis};
         "deliveries": [{
             "destination": "crm", "state": "pending",
             "findings": [{
-                "sentence": "crm is paused since 2026-11-29 18:05:37 (2m ago) by ada: maintenance until noon",
+                "sentence": "crm is paused since 2026-11-29 18:05:37 UTC (2m ago) by ada: maintenance until noon",
                 "way_out": "once that is mended, `aftercommit resume crm --reason …`"
             }]
         }]

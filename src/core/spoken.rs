@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::time::Timestamp;
 
-/// `2026-11-29 18:05:37 (2m ago)`.
+/// `2026-11-29 18:05:37 UTC (2m ago)`.
 pub fn at(time: Timestamp, now: Timestamp) -> String {
-    format!("{} ({})", utc(time), relative(time, now))
+    format!("{} UTC ({})", utc(time), relative(time, now))
 }
 
 /// `2026-11-29 18:05:37`, in UTC.
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_time_is_shown_in_utc_and_by_how_long_ago_it_was() {
-        assert_eq!(at(ago(95), NOW), "2026-11-30 00:51:45 (1m ago)");
+        assert_eq!(at(ago(95), NOW), "2026-11-30 00:51:45 UTC (1m ago)");
         assert_eq!(relative(NOW, NOW), "0ms ago");
         assert_eq!(relative(ago(7_200), NOW), "2h ago");
         assert_eq!(relative(ago(5 * 86_400), NOW), "5d ago");

@@ -85,6 +85,6 @@ async function ask(method, path, body, headers, signal) {
   throw new Problem(
     answer.status,
     told?.title ?? `The server answered ${answer.status}`,
-    told?.detail ?? 'It gave no reason; the log of the daemon may.',
+    told?.detail ?? `The server answered ${answer.status} and gave no reason; the log of the daemon may.`,
   );
 }

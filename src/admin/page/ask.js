@@ -10,8 +10,11 @@ import { patch } from './patch.js';
  * @property {string} title
  * @property {import('./dom.js').Children} words What will happen.
  * @property {string} confirm What the button says.
+ * @property {boolean} [danger] Whether something ends by it that does not come back by itself.
+ * @property {string} [leave] What the button beside it says.
+ * @property {boolean} [idle] Whether nothing would change: then it cannot be confirmed.
  * @property {string} [evidence] The label of a second field, where evidence is wanted.
- * @property {(given: { reason: string, evidence?: string }) => Promise<string>} act Brings the sentence that says what was done.
+ * @property {(given: { reason: string, evidence?: string }) => Promise<string | import('./parts.js').Said>} act Brings what was done, in a sentence.
  * @property {() => void} [then]
  */
 
@@ -20,7 +23,7 @@ export function ask(question) {
   const reason = h('input', { id: 'reason', required: true, maxlength: 1000, autocomplete: 'off' });
   const evidence = question.evidence ? h('input', { id: 'evidence', required: true, maxlength: 1000, autocomplete: 'off' }) : null;
   const trouble = h('div', { role: 'alert' });
-  const confirm = h('button', { type: 'submit', class: 'main' }, question.confirm);
+  const confirm = h('button', { type: 'submit', class: question.danger ? 'danger' : 'main', disabled: question.idle }, question.confirm);
   /** @param {Event} event */
   const submit = async (event) => {
     event.preventDefault();
@@ -29,7 +32,7 @@ export function ask(question) {
     try {
       const done = await question.act({ reason: reason.value, ...(evidence && { evidence: evidence.value }) });
       dialog.close();
-      say(done);
+      say(typeof done === 'string' ? { kind: 'good', sentence: done } : done);
       question.then?.();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -47,7 +50,7 @@ export function ask(question) {
       reason,
       trouble,
       h('div', { class: 'actions' },
-        h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave it'),
+        h('button', { type: 'button', onclick: () => dialog.close() }, question.leave ?? 'Leave it'),
         confirm)));
   dialog.addEventListener('close', () => dialog.remove());
   window.addEventListener('hashchange', () => dialog.close(), { once: true });

@@ -3,8 +3,8 @@
 import { h } from './dom.js';
 import { counted, duration } from './format.js';
 import { icon } from './icon.js';
-import { block, foreign, nothing, when } from './parts.js';
-import { OUTCOMES } from './words.js';
+import { block, nothing, prose, when } from './parts.js';
+import { met } from './words.js';
 
 const SHOWN = 20;
 const ALL = 'all attempts';
@@ -39,9 +39,9 @@ function one(attempt, key, opened, redraw) {
   return h('li', { class: outcome, 'data-key': `${key_epoch} ${number}` },
     icon(ICONS[outcome] ?? 'uncertain'),
     h('div', null,
-      h('p', null, h('strong', null, OUTCOMES[outcome] ?? outcome), http_status && [' · ', h('span', { class: 'status' }, `HTTP ${http_status}`)]),
+      h('p', null, h('strong', null, met(outcome, http_status)), http_status && [' · ', h('span', { class: 'status' }, `HTTP ${http_status}`)]),
       h('p', { class: 'quiet' }, `attempt ${number} · `, when(started_at), ` · took ${duration(duration_us)}`),
-      detail && detail !== `HTTP ${http_status}` && h('p', null, foreign(detail)),
+      detail && detail !== `HTTP ${http_status}` && h('p', null, prose(detail)),
       excerpt && block(`Answer to attempt ${number}`, excerpt, opened, redraw),
       attempt.key && attempt.key !== key && h('p', { class: 'quiet' }, 'key ', h('code', null, attempt.key))));
 }

@@ -1,10 +1,10 @@
 // Who changed what, when, why and from where, the newest first.
 
 import { get } from './api.js';
-import { pager } from './deliveries.js';
+import { LOOK, pager } from './deliveries.js';
 import { h } from './dom.js';
 import { live } from './live.js';
-import { foreign, heading, nothing, table, when } from './parts.js';
+import { foreign, heading, moment, nothing, table, when } from './parts.js';
 import { below, parameters, to } from './route.js';
 
 const FIELDS = /** @type {[string, string][]} */ ([['actor', 'Who'], ['action', 'What'], ['subject', 'To what']]);
@@ -32,22 +32,30 @@ export function audit({ main, query, signal }) {
     ]);
 }
 
-/** @type {{ name: string, cell: (entry: any) => import('./dom.js').Children, number?: true }[]} */
+/** @type {{ name: string, cell: (entry: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 const COLUMNS = [
-  { name: 'When', cell: (entry) => when(entry.at) },
-  { name: 'Who', cell: (entry) => [foreign(entry.actor), entry.origin && h('small', null, ' from ', foreign(entry.origin))] },
-  { name: 'What', cell: (entry) => foreign(entry.action) },
-  { name: 'To what', cell: (entry) => subject(entry.subject) },
-  { name: 'Why', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(typeof entry.detail === 'string' ? entry.detail : JSON.stringify(entry.detail)))] },
+  { name: 'When', kind: 'short', cell: (entry) => [moment(entry.at), h('small', null, ' ', when(entry.at))] },
+  { name: 'Who', kind: 'long', cell: (entry) => [foreign(entry.actor), entry.origin && h('small', null, ' from ', foreign(entry.origin))] },
+  { name: 'What', kind: 'short', cell: (entry) => foreign(entry.action) },
+  { name: 'To what', kind: 'long', cell: subject },
+  { name: 'Why', kind: 'long', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(typeof entry.detail === 'string' ? entry.detail : JSON.stringify(entry.detail)))] },
 ];
+
+/** What is done to destinations, whose name is then the whole subject. */
+const STEERED = ['pause', 'resume', 'test'];
 
 /**
  * A subject, with the way to it.
- * @param {string} text
+ * @param {any} entry
  */
-function subject(text) {
+function subject({ action, subject: text }) {
+  const link = (/** @type {string} */ href) => h('a', { href }, foreign(text));
   const replay = /^replay (\d+)$/.exec(text);
-  if (replay) return h('a', { href: to(['replays', replay[1]]) }, text);
+  if (replay) return link(to(['replays', replay[1]]));
   const delivery = /^delivery (\d+) to (.+)$/s.exec(text);
-  return delivery ? h('a', { href: to(['deliveries', delivery[1], delivery[2]]) }, foreign(text)) : foreign(text);
+  if (delivery) return link(to(['deliveries', delivery[1], delivery[2]]));
+  const several = /^\d+ deliveries to (.+), outbox ids (\d+) to (\d+)$/s.exec(text);
+  if (!several) return STEERED.includes(action) ? link(to(['destinations', text])) : foreign(text);
+  const [, destination, first_outbox_id, last_outbox_id] = several;
+  return link(to(['deliveries'], { destination, first_outbox_id, last_outbox_id, [LOOK]: 'only' }));
 }

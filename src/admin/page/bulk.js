@@ -4,14 +4,25 @@ import { post, Problem } from './api.js';
 import { ask } from './ask.js';
 import { h } from './dom.js';
 import { bodyOf, inWords } from './filter.js';
+import { counted } from './format.js';
 import { say } from './parts.js';
 import { to } from './route.js';
 
-/** @type {{ verb: string, title: string, words: string, evidence?: string }[]} */
+/**
+ * @typedef {object} Verb
+ * @property {string} verb
+ * @property {string} title
+ * @property {(deliveries: string) => string} confirm What the button says, of so many deliveries.
+ * @property {string} words
+ * @property {string} [evidence]
+ * @property {boolean} [danger] Whether deliveries end unsent.
+ */
+
+/** @type {Verb[]} */
 const VERBS = [
-  { verb: 'retry-now', title: 'Retry now', words: 'Those that wait for their next attempt are due at once. Nothing is sent twice by it.' },
-  { verb: 'cancel', title: 'Cancel', words: 'Those that are owed or uncertain end, and are not sent. What is on its way may still arrive.' },
-  { verb: 'mark-delivered', title: 'Mark delivered', words: 'Those that are uncertain or dead count as delivered, and are not sent.', evidence: 'How do you know that they arrived?' },
+  { verb: 'retry-now', title: 'Retry now', confirm: (deliveries) => `Retry ${deliveries} now`, words: 'Those that wait for their next attempt are due at once. Nothing is sent twice by it.' },
+  { verb: 'cancel', title: 'Cancel', danger: true, confirm: (deliveries) => `End ${deliveries}`, words: 'Those that are owed or uncertain end, and are not sent. What is on its way may still arrive.' },
+  { verb: 'mark-delivered', title: 'Mark delivered', confirm: (deliveries) => `Mark ${deliveries} delivered`, words: 'Those that are uncertain or dead count as delivered, and are not sent.', evidence: 'How do you know that they arrived?' },
 ];
 
 /**
@@ -29,26 +40,29 @@ export function bulk(filter, then) {
 
 /**
  * Counts, and asks.
- * @param {{ verb: string, title: string, words: string, evidence?: string }} verb
+ * @param {Verb} verb
  * @param {URLSearchParams} filter
  * @param {() => void} then
  */
-export async function begin({ verb, title, words, evidence }, filter, then) {
+export async function begin({ verb, title, confirm, words, evidence, danger }, filter, then) {
   const path = `/deliveries/${verb}`;
   const body = { filter: bodyOf(filter) };
   try {
     const counts = await post(path, { ...body, dry_run: true, reason: '', ...(evidence && { evidence: '' }) });
+    const number = changed(counts);
     ask({
       title: `${title}: all that match`,
       words: [h('p', null, `It is about ${inWords(filter)}.`), h('p', null, words), h('p', null, `Now: ${told(counts)}.`)],
-      confirm: title,
+      confirm: number > 0 ? confirm(counted(number, 'delivery', 'deliveries')) : 'None would change',
+      idle: number === 0,
+      ...(danger && { danger, leave: 'Keep' }),
       evidence,
       act: async (given) => `Done: ${told(await post(path, { ...body, ...given }))}.`,
       then,
     });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(`${error.title}. ${error.detail}`);
+    say({ kind: 'bad', sentence: error.detail });
   }
 }
 
@@ -56,6 +70,14 @@ export async function begin({ verb, title, words, evidence }, filter, then) {
 export const MARK_DELIVERED = VERBS[2];
 /** The verb that makes what waits due at once. */
 export const RETRY_NOW = VERBS[0];
+
+/**
+ * How many deliveries an answer says are changed.
+ * @param {{ cancelled?: number, requested?: number, hurried?: number, marked?: number }} counts
+ */
+function changed({ cancelled = 0, requested = 0, hurried = 0, marked = 0 }) {
+  return cancelled + requested + hurried + marked;
+}
 
 /**
  * What an answer counts, in words.

@@ -25,7 +25,7 @@ export function chart(name, points, { unit, span }) {
       svg('line', { class: 'ground', x1: 0, x2: points.length * STEP, y1: ground, y2: ground })),
     h('figcaption', null,
       h('span', null, `1 ${span} ago`),
-      h('span', null, `peak ${count(up)} ${unit}`),
+      h('span', null, `peak ${count(up)} delivered ${unit}`),
       h('span', null, 'now')));
 }
 

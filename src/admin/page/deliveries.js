@@ -11,19 +11,27 @@ import { below, to } from './route.js';
 import { because } from './words.js';
 
 const PAGE = 50;
+/** In an address: the list shows more than what somebody came for, so nothing is to be done with all of it. */
+export const LOOK = 'look';
 
 /** @param {import('./main.js').Visit} visit */
 export function deliveries({ main, query, operator, signal }) {
   let filter = filterOf(query);
   let after = query.get('after');
+  let looking = query.has(LOOK);
   const actions = h('div', { class: 'actions' });
   const region = h('div');
-  const drawActions = () => patch(actions, operator && bulk(filter, () => void list.look()));
+  const drawActions = (/** @type {import('./dom.js').Children} */ forAll) => patch(actions, [
+    [...filter].length > 0 && h('a', { 'data-key': 'clear', href: to(['deliveries']) }, 'Clear filter'),
+    forAll,
+  ]);
+  const forAll = () => (looking ? h('p', { class: 'quiet' }, 'These are more than what you came from: choose a filter to act on some.')
+    : bulk(filter, () => void list.look()));
   const changed = (/** @type {URLSearchParams} */ wanted) => {
     if (String(wanted) === String(filter)) return;
-    [filter, after] = [wanted, null];
+    [filter, after, looking] = [wanted, null, false];
     history.pushState(null, '', to(['deliveries'], filter));
-    drawActions();
+    drawActions(null);
     void list.look();
   };
   const form = filterForm(filter, [], changed);
@@ -34,14 +42,18 @@ export function deliveries({ main, query, operator, signal }) {
   }, () => { /* The list says it, too. */ });
 
   const asked = () => new URLSearchParams([...filter, ['limit', String(PAGE)], ...(after ? [['after', after]] : [])]);
+  drawActions(null);
   const list = live(region, signal,
     () => get(below(['deliveries'], asked()), signal),
-    ({ deliveries: rows, next }) => [
-      rows.length > 0 ? table('Deliveries', COLUMNS, rows, (row) => `${row.outbox_id} ${row.destination}`)
-        : next ? nothing('None among those looked at; there are more.') : nothing('No such deliveries.'),
-      pager(['deliveries'], filter, after, next),
-    ]);
-  drawActions();
+    ({ deliveries: rows, next }) => {
+      // What an old answer said of another filter is never acted on: the buttons come with the list, and go with the filter.
+      drawActions(operator && (rows.length > 0 || next !== null) && forAll());
+      return [
+        rows.length > 0 ? table('Deliveries', COLUMNS, rows, (row) => `${row.outbox_id} ${row.destination}`)
+          : next ? nothing('None among those looked at; there are more.') : nothing('No such deliveries.'),
+        pager(['deliveries'], looking ? new URLSearchParams([...filter, [LOOK, 'only']]) : filter, after, next),
+      ];
+    });
 }
 
 /**
@@ -63,14 +75,14 @@ export function pager(path, query, after, next) {
     next !== null && next !== undefined && h('a', { href: from(next) }, 'Older'));
 }
 
-/** @type {{ name: string, cell: (row: any) => import('./dom.js').Children, number?: true }[]} */
+/** @type {{ name: string, cell: (row: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 export const COLUMNS = [
   { name: 'State', cell: (row) => [chip(row.state), ' ', row.reason && row.reason !== 'accepted' && h('small', null, because(row.reason))] },
   { name: 'Row', cell: (row) => (row.destination ? h('a', { href: to(['deliveries', row.outbox_id, row.destination]) }, name(row)) : name(row)) },
-  { name: 'Destination', cell: (row) => (row.destination ? foreign(row.destination) : 'no route') },
-  { name: 'Attempts', number: true, cell: (row) => row.attempts },
+  { name: 'Destination', cell: (row) => (row.destination ? h('a', { href: to(['destinations', row.destination]) }, foreign(row.destination)) : 'no route') },
+  { name: 'Attempts', kind: 'number', cell: (row) => row.attempts },
   { name: 'When', cell: at },
-  { name: 'Outbox row', number: true, cell: (row) => row.outbox_id },
+  { name: 'Outbox row', kind: 'number', cell: (row) => row.outbox_id },
 ];
 
 /** @param {any} row */

@@ -6,7 +6,7 @@ import { attempts } from './attempts.js';
 import { h } from './dom.js';
 import { count, size } from './format.js';
 import { live } from './live.js';
-import { block, chip, facts, foreign, heading, problemBox, when } from './parts.js';
+import { block, chip, facts, foreign, heading, problemBox, prose, when } from './parts.js';
 import { below, to } from './route.js';
 import { because } from './words.js';
 
@@ -14,7 +14,7 @@ import { because } from './words.js';
 export function delivery({ main, path: [id, destination = ''], operator, signal }) {
   const region = h('div');
   const opened = /** @type {Set<string>} */ (new Set());
-  main.append(heading(['Outbox row ', id, ' to ', foreign(destination)]), region);
+  main.append(heading(['Outbox row ', id, ' to ', destination ? h('a', { href: to(['destinations', destination]) }, foreign(destination)) : 'no route']), region);
   /** @type {{ epoch: number, request: any } | null} */
   let sent = null;
   /** @type {import('./live.js').Live} */
@@ -31,7 +31,7 @@ export function delivery({ main, path: [id, destination = ''], operator, signal 
     return { detail, request: known.request, findings };
   }, ({ detail, request, findings }) => [
     standing(detail, findings),
-    operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(detail, () => void view.look())),
+    operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(detail, findings, () => void view.look())),
     about(detail),
     h('section', { 'data-key': 'attempts' }, h('h2', null, 'Attempts'), attempts(detail, opened, view.redraw)),
     asSent(detail, request, opened, view.redraw),
@@ -39,16 +39,19 @@ export function delivery({ main, path: [id, destination = ''], operator, signal 
 }
 
 /**
+ * What comes next is the first of the findings: it is said once, and the rest below it.
  * @param {any} detail
  * @param {{ sentence: string, way_out: string | null }[]} findings
  */
-function standing({ state, reason, next, settled_at }, findings) {
+function standing({ state, reason, next, settled_at }, [first, ...rest]) {
   const pending = state === 'pending';
+  const headline = first?.sentence ?? next?.sentence;
+  const wayOut = (/** @type {{ way_out: string | null } | undefined} */ found) => found?.way_out && h('span', { class: 'quiet' }, ' ', prose(found.way_out), '.');
   return h('section', { class: 'standing', 'data-key': 'standing', 'aria-label': 'Where it stands' },
-    h('p', null, chip(state), ' ', !pending && [!next && `${because(reason)}, `, when(settled_at)]),
-    next && h('p', { class: 'next' }, foreign(next.sentence), next.due_at && [' Due ', when(next.due_at), '.']),
-    pending && findings.length > 0 && h('ul', null, findings.map((found) =>
-      h('li', null, foreign(found.sentence), found.way_out && h('span', { class: 'quiet' }, ' ', foreign(found.way_out))))));
+    h('p', null, chip(state), ' ', !pending && [!headline && `${because(reason)}, `, when(settled_at)]),
+    headline && h('p', { class: 'next' }, prose(headline), '.'),
+    first?.way_out && h('p', null, wayOut(first)),
+    rest.length > 0 && h('ul', null, rest.map((found) => h('li', null, prose(found.sentence), '.', wayOut(found)))));
 }
 
 /** @param {any} detail */

@@ -4,12 +4,12 @@ import { get, Problem } from './api.js';
 import { h } from './dom.js';
 import { count, size, span } from './format.js';
 import { live } from './live.js';
-import { needs, standing } from './needs.js';
-import { block, facts, foreign, heading, nothing, problemBox, table, when } from './parts.js';
+import { dueness, needs, standing } from './needs.js';
+import { block, facts, foreign, heading, nothing, problemBox, prose, table, when } from './parts.js';
 import { patch } from './patch.js';
 import { below, to } from './route.js';
 import { steer } from './steer.js';
-import { OUTCOMES } from './words.js';
+import { met } from './words.js';
 
 /** @typedef {import('./dom.js').Children} Children */
 
@@ -36,11 +36,12 @@ export function destination({ main, path: [name], operator, signal }) {
   const view = live(region, signal,
     () => get(below(['destinations', name]), signal),
     (one) => {
-      const urgent = needs({ destinations: [one], relays: [{ alive: true }], unrouted_topics: [] });
+      const urgent = needs({ destinations: [one], relays: [{ alive: true }], unrouted_topics: [] }, { at: name });
       return [
         !urgent.classList.contains('good') && urgent,
         operator && h('div', { class: 'actions', 'data-key': 'acts' }, steer(one, () => void view.look())),
         about(one),
+        h('p', { class: 'actions', 'data-key': 'more' }, h('a', { href: to(['deliveries'], { destination: name }) }, 'Its deliveries'), h('a', { href: to(['audit'], { subject: name }) }, 'Its audit')),
         limits(one),
         h('h2', null, 'Last errors'),
         errors(one),
@@ -50,15 +51,18 @@ export function destination({ main, path: [name], operator, signal }) {
 
 /** @param {any} one */
 function about(one) {
+  const list = (/** @type {string} */ state, /** @type {number} */ number) => h('a', { href: to(['deliveries'], { state, destination: one.name }) }, count(number));
   /** @type {[string, Children][]} */
   const pairs = [
     ['Standing', standing(one)],
     ['Kind', one.kind ?? 'not in the configuration'],
     ['Address', one.url ? foreign(one.url) : '–'],
-    ['Owed', [h('a', { href: to(['deliveries'], { state: 'pending', destination: one.name }) }, count(one.owed)), `, ${count(one.due)} due now`]],
+    ['Owed', [list('pending', one.owed), `, ${count(one.due)} ${dueness(one)}`]],
     ['In flight', count(one.in_flight)],
     ['Oldest owed', when(one.oldest_owed_at)],
-    ['Delivered', count(one.settled.delivered)],
+    ['Delivered', list('delivered', one.settled.delivered)],
+    ['Dead', list('dead', one.settled.dead)],
+    ['Uncertain', list('uncertain', one.settled.uncertain)],
   ];
   if (one.usage) pairs.push(['Daily calls', [`${count(one.usage.used)} of ${count(one.usage.allowed)}, said `, when(one.usage.heard_at)]]);
   for (const { shard, owner } of one.shards) pairs.push([`Shard ${shard}`, owner ? ['relay ', h('code', null, owner.slice(0, 8))] : 'no relay dispatches it']);
@@ -77,12 +81,12 @@ function limits({ limits: given }) {
 
 /** @param {any} one */
 function errors({ name, last_errors: found }) {
-  if (!found?.length) return nothing('No attempt has failed lately.');
+  if (!found?.length) return nothing('No delivery that is owed or in trouble has an error.');
   return table('Last errors', [
     { name: 'When', cell: (/** @type {any} */ one) => when(one.at) },
-    { name: 'Outbox row', number: true, cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
-    { name: 'What', cell: (one) => [OUTCOMES[one.outcome] ?? one.outcome, one.http_status && ` · HTTP ${one.http_status}`] },
-    { name: 'In words', cell: (one) => foreign(one.detail) },
+    { name: 'Outbox row', kind: 'number', cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
+    { name: 'What', cell: (one) => [met(one.outcome, one.http_status), one.http_status && ` · HTTP ${one.http_status}`] },
+    { name: 'In words', cell: (one) => prose(one.detail) },
   ], found, (one) => `${one.outbox_id} ${one.at}`);
 }
 

@@ -23,17 +23,27 @@ export function destinations({ main, operator, signal }) {
 /**
  * @param {boolean} operator
  * @param {() => void} then
- * @returns {{ name: string, cell: (one: any) => import('./dom.js').Children, number?: true }[]}
+ * @returns {{ name: string, cell: (one: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]}
  */
 function columns(operator, then) {
   return [
     { name: 'Name', cell: (one) => [one.name ? h('a', { href: to(['destinations', one.name]) }, foreign(one.name)) : 'no route', ' ', h('small', null, one.kind)] },
     { name: 'Standing', cell: standing },
-    { name: 'Owed', number: true, cell: (one) => count(one.owed) },
-    { name: 'In flight', number: true, cell: (one) => count(one.in_flight) },
+    { name: 'Owed', kind: 'number', cell: (one) => count(one.owed) },
+    { name: 'In flight', kind: 'number', cell: (one) => count(one.in_flight) },
     { name: 'Oldest owed', cell: (one) => when(one.oldest_owed_at) },
-    { name: 'Dead', number: true, cell: (one) => count(one.settled.dead) },
-    { name: 'Uncertain', number: true, cell: (one) => count(one.settled.uncertain) },
+    { name: 'Dead', kind: 'number', cell: (one) => list(one, 'dead') },
+    { name: 'Uncertain', kind: 'number', cell: (one) => list(one, 'uncertain') },
     ...(operator ? [{ name: 'Do', cell: (/** @type {any} */ one) => h('div', { class: 'actions' }, steer(one, then)) }] : []),
   ];
+}
+
+/**
+ * A number that needs a person, with the way to it.
+ * @param {any} one
+ * @param {'dead' | 'uncertain'} state
+ */
+function list({ name, settled }, state) {
+  const number = count(settled[state]);
+  return settled[state] > 0 ? h('a', { href: to(['deliveries'], { state, destination: name }) }, number) : number;
 }

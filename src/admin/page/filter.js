@@ -1,6 +1,7 @@
 // A filter of deliveries: the same in the address, in the form, in the API's query and in its bodies.
 
 import { h } from './dom.js';
+import { exact } from './format.js';
 import { chip } from './parts.js';
 import { parameters } from './route.js';
 import { because, REASONS, STATES } from './words.js';
@@ -76,8 +77,8 @@ export function inWords(filter) {
     ...one('topic', (value) => `of the topic ${value}`),
     ...one('row_key', (value) => `of the row ${value}`),
     ...one('http_status', (value) => `last answered ${value}`),
-    ...one('since', (value) => `written since ${value}`),
-    ...one('until', (value) => `written before ${value}`),
+    ...one('since', (value) => `written since ${exact(value)}`),
+    ...one('until', (value) => `written before ${exact(value)}`),
     ...one('first_outbox_id', (value) => `from outbox row ${value}`),
     ...one('last_outbox_id', (value) => `up to outbox row ${value}`),
     ...one('reason', (value) => `(${because(value)})`),
@@ -113,7 +114,7 @@ export function filterForm(filter, destinations, changed) {
         field('topic', 'Topic'),
         field('row_key', 'Row key'),
         h('label', null, h('span', null, 'Reason'), h('select', { name: 'reason' }, h('option', { value: '' }, 'any'),
-          Object.entries(REASONS).map(([word]) => h('option', { value: word, selected: filter.get('reason') === word }, word.replaceAll('_', ' '))))),
+          Object.entries(REASONS).map(([word]) => h('option', { value: word, selected: filter.get('reason') === word }, because(word))))),
         field('http_status', 'Last HTTP status', { inputmode: 'numeric', pattern: '[1-5][0-9][0-9]' }))),
     h('details', { open: set(far) },
       h('summary', null, 'Times and outbox ids'),

@@ -9,6 +9,9 @@ import { exact } from './format.js';
 /** From an answer to the next question, in milliseconds. */
 const PAUSE = 3000;
 
+/** Answers of the 400s that another try may change: too slow, too often. */
+const PASSING = [408, 429];
+
 /** @typedef {{ look: () => Promise<void>, redraw: () => void }} Live */
 
 /**
@@ -54,9 +57,11 @@ export function live(region, signal, load, draw) {
       if (signal.aborted || mine !== looks) return;
       if (!(error instanceof Problem)) throw error;
       problem = error;
+      // What the server refuses it will refuse again, and what was shown is no answer to it.
+      if (refused(error)) last = null;
     }
     redraw();
-    if (!document.hidden) timer = setTimeout(look, PAUSE);
+    if (!document.hidden && !(problem && refused(problem))) timer = setTimeout(look, PAUSE);
   };
 
   const seen = () => {
@@ -68,4 +73,12 @@ export function live(region, signal, load, draw) {
   redraw();
   void look();
   return { look, redraw };
+}
+
+/**
+ * Whether the question itself was at fault.
+ * @param {Problem} problem
+ */
+function refused({ status }) {
+  return status >= 400 && status < 500 && !PASSING.includes(status);
 }

@@ -70,7 +70,7 @@ function missing({ main }) {
 function show() {
   leave.abort();
   leave = new AbortController();
-  say('');
+  say(null);
   main.replaceChildren();
   if (!token()) {
     session = null;

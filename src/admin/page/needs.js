@@ -1,16 +1,26 @@
 // What needs a person, in sentences with the way to it; and how a destination stands, in a word.
 
 import { h } from './dom.js';
-import { counted } from './format.js';
+import { count, counted } from './format.js';
 import { icon } from './icon.js';
-import { chip, foreign, lasting, when } from './parts.js';
+import { chip, foreign, lasting, prose, when } from './parts.js';
 import { to } from './route.js';
+import { resume } from './steer.js';
 
 /** @typedef {import('./dom.js').Children} Children */
 
-/** @param {any} status */
-export function needs(status) {
-  const found = [...ofRelays(status), ...status.destinations.flatMap(ofDestination), ...ofTopics(status)];
+/**
+ * @typedef {object} Reader Who reads it, and where.
+ * @property {(() => void) | false} [then] What follows when an operator has mended something; false for who may not.
+ * @property {string} [at] The destination whose view this is: nothing there leads to itself.
+ */
+
+/**
+ * @param {any} status
+ * @param {Reader} reader
+ */
+export function needs(status, reader) {
+  const found = [...ofRelays(status), ...status.destinations.flatMap((/** @type {any} */ one) => ofDestination(one, reader)), ...ofTopics(status)];
   if (found.length === 0) {
     return h('p', { class: 'notice good' }, icon('delivered'), h('span', null, 'All is well: nothing waits for a person.'));
   }
@@ -21,11 +31,12 @@ export function needs(status) {
  * How a destination stands, in a word.
  * @param {any} one
  */
-export function standing({ pause, failing, configured, name }) {
+export function standing({ pause, failing, configured, name, settled }) {
   if (name === '') return chip('uncertain', 'unrouted');
   if (!configured) return chip('paused', 'not configured');
   if (pause) return chip('paused');
-  return failing ? chip('failing') : chip('working');
+  if (failing) return chip('failing');
+  return settled.dead + settled.uncertain > 0 ? chip('uncertain', 'working, with trouble') : chip('working');
 }
 
 /** @param {any} status */
@@ -34,19 +45,46 @@ function* ofRelays({ relays }) {
   yield need('dead', 'bad', 'No relay is alive, so nothing is delivered. Is the daemon running? ', h('code', null, 'GET /readyz'), ' says what it waits for.');
 }
 
-/** @param {any} one */
-function ofDestination({ name, configured, pause, failing, owed, settled }) {
-  const link = (/** @type {Children} */ words) => h('a', { href: to(['destinations', name]) }, words);
+/** What is due, and goes as fast as the limits allow. */
+export const DUE_NOW = 'due now';
+
+/**
+ * What is to be said of deliveries whose time has come: a pause holds them, and what fails lets them wait.
+ * @param {any} one The destination.
+ */
+export function dueness({ name, configured, pause, failing }) {
+  if (name === '' || !configured || pause) return 'held';
+  return failing ? 'waiting' : DUE_NOW;
+}
+
+/**
+ * What of a destination waits for a person, each number with the way to it; nothing if there is none.
+ * @param {any} one
+ */
+export function troubles({ name, settled }) {
+  const list = (/** @type {'dead' | 'uncertain'} */ state) => settled[state] > 0
+    && h('a', { class: 'bad', href: to(['deliveries'], { state, destination: name }) }, `${count(settled[state])} ${state}`);
+  const both = [list('dead'), list('uncertain')].filter(Boolean);
+  return both.flatMap((one, index) => (index > 0 ? [', ', one] : [one]));
+}
+
+/**
+ * @param {any} one
+ * @param {Reader} reader
+ */
+function ofDestination(one, { then, at }) {
+  const { name, configured, pause, failing, owed, settled } = one;
+  const link = (/** @type {Children} */ words) => (name === at ? words : h('a', { href: to(['destinations', name]) }, words));
   const found = [];
   if (failing) {
-    found.push(need('failing', 'bad', link(foreign(name)), ' has taken no request for ', lasting(failing.since), ': ', foreign(failing.detail)));
+    found.push(need('failing', 'bad', link(foreign(name)), ' has taken no request for ', lasting(failing.since), ': ', prose(failing.detail)));
   }
   if (settled.dead + settled.uncertain > 0) {
     const parts = [settled.dead && counted(settled.dead, 'delivery is dead', 'deliveries are dead'), settled.uncertain && `${settled.uncertain} uncertain`];
-    found.push(need('dead', 'bad', link(foreign(name)), ': ', h('a', { href: to(['trouble']) }, parts.filter(Boolean).join(', '))));
+    found.push(need('dead', 'bad', link(foreign(name)), ': ', h('a', { href: to(['trouble'], { destination: name }) }, parts.filter(Boolean).join(', '))));
   }
   if (pause) {
-    found.push(need('paused', 'warn', link(foreign(name)), ' was paused ', when(pause.at), ' by ', foreign(pause.by), ': ', foreign(pause.reason)));
+    found.push(need('paused', 'warn', link(foreign(name)), ' was paused ', when(pause.at), ' by ', foreign(pause.by), ': ', prose(pause.reason), then && name !== at && [' ', resume(one, then)]));
   }
   if (!configured && name !== '' && owed > 0) {
     found.push(need('paused', 'warn', foreign(name), ` is not in the configuration: ${counted(owed, 'delivery is', 'deliveries are')} held.`));

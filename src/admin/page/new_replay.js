@@ -5,6 +5,7 @@ import { COLUMNS } from './deliveries.js';
 import { h } from './dom.js';
 import { selected, selectionOf } from './filter.js';
 import { count, counted, span } from './format.js';
+import { icon } from './icon.js';
 import { chip, foreign, heading, loading, nothing, problemBox, table } from './parts.js';
 import { patch } from './patch.js';
 import { to } from './route.js';
@@ -83,12 +84,23 @@ function counts(told) {
   return [
     h('p', { class: 'counts' }, h('strong', null, counted(told.requeued, 'delivery', 'deliveries')), ' would be due again, of ', count(told.matched), ' that match.',
       told.seconds > 1 && ` That takes about ${span(told.seconds)}.`),
+    told.requeued > 0 && told.by_state?.delivered > 0 && arrived(told),
     told.left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(told.left_alone)}.`),
     told.in_flight > 0 && h('p', null, `On the wire now, and left alone: ${count(told.in_flight)}.`),
     told.skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(told.skipped)}.`),
     states.length > 0 && h('p', null, states.map(([state, number]) => [chip(state, `${count(Number(number))} ${state}`), ' '])),
     told.sample?.length > 0 && h('details', null, h('summary', null, `The first ${told.sample.length}`), table('Sample', told.sample[0].state ? COLUMNS : COLUMNS.slice(1, 3), told.sample, (row) => `${row.outbox_id} ${row.destination}`)),
   ];
+}
+
+/**
+ * The warning that some have been delivered before.
+ * @param {any} told
+ */
+function arrived({ by_state: { delivered }, skipped }) {
+  const again = delivered === 1 ? 'it is sent again' : 'they are sent again';
+  const but = skipped > 0 ? ', but for those that a newer version has overtaken' : '';
+  return h('p', { class: 'notice warn' }, icon('uncertain'), h('span', null, `${count(delivered)} of these arrived already; ${again}${but}.`));
 }
 
 /** @param {unknown} error */

@@ -5,7 +5,7 @@ import { chart } from './chart.js';
 import { h } from './dom.js';
 import { count, counted } from './format.js';
 import { live } from './live.js';
-import { needs, standing } from './needs.js';
+import { DUE_NOW, dueness, needs, standing, troubles } from './needs.js';
 import { foreign, heading, lasting, nothing, problemBox, when } from './parts.js';
 import { to } from './route.js';
 
@@ -13,11 +13,11 @@ import { to } from './route.js';
 /** @typedef {{ step_seconds: number, destinations: { destination: string, points: Point[] }[] }} History */
 
 /** @param {import('./main.js').Visit} visit */
-export function overview({ main, query, signal }) {
+export function overview({ main, query, operator, signal }) {
   const span = query.get('span') === 'day' ? 'day' : 'hour';
   const region = h('div');
   main.append(heading('Overview'), region);
-  live(region, signal,
+  const view = live(region, signal,
     async () => {
       const [status, history, minute] = await Promise.all([
         get('/status', signal),
@@ -28,7 +28,7 @@ export function overview({ main, query, signal }) {
       return { status, history, minute: minute ?? history };
     },
     ({ status, history, minute }) => [
-      h('section', { 'aria-label': 'What needs a person' }, needs(status)),
+      h('section', { 'aria-label': 'What needs a person' }, needs(status, { then: operator && (() => void view.look()) })),
       numbers(status, minute),
       charts(status, history, span),
       relays(status.relays),
@@ -59,12 +59,24 @@ function numbers({ destinations }, minute) {
   const tile = (/** @type {string} */ name, /** @type {import('./dom.js').Children} */ value, /** @type {import('./dom.js').Children} */ more, /** @type {string} */ href) =>
     h('a', { class: 'tile', href }, h('span', { class: 'name' }, name), h('strong', null, value), h('small', null, more));
   return h('section', { class: 'tiles', 'aria-label': 'Numbers' },
-    tile('Owed', count(sum((one) => one.owed)), `${count(sum((one) => one.due))} due now`, to(['deliveries'], { state: 'pending' })),
+    tile('Owed', count(sum((one) => one.owed)), dues(destinations), to(['deliveries'], { state: 'pending' })),
     tile('Delivered per minute', minute instanceof Problem ? '–' : count(lastMinute(minute)), 'in the last full minute', to(['deliveries'], { state: 'delivered' })),
     tile('Oldest owed', oldest ? lasting(oldest.oldest_owed_at) : '–', oldest ? ['to ', foreign(oldest.name || 'no route')] : 'nothing is owed',
       oldest ? to(['deliveries'], { state: 'pending', destination: oldest.name }) : to(['deliveries'])),
-    tile('Dead', count(sum((one) => one.settled.dead)), 'given up', to(['trouble'])),
-    tile('Uncertain', count(sum((one) => one.settled.uncertain)), 'may have arrived', to(['trouble'])));
+    tile('Dead', count(sum((one) => one.settled.dead)), 'given up', to(['deliveries'], { state: 'dead' })),
+    tile('Uncertain', count(sum((one) => one.settled.uncertain)), 'may have arrived', to(['deliveries'], { state: 'uncertain' })));
+}
+
+/**
+ * How many of what is owed could go, by whether they do.
+ * @param {any[]} destinations
+ */
+function dues(destinations) {
+  const sums = new Map([[DUE_NOW, 0]]);
+  for (const one of destinations) {
+    if (one.due > 0) sums.set(dueness(one), (sums.get(dueness(one)) ?? 0) + one.due);
+  }
+  return [...sums].map(([words, number]) => `${count(number)} ${words}`).join(', ');
 }
 
 /** @param {History} history */
@@ -92,7 +104,8 @@ function charts({ destinations }, history, span) {
     h('ul', { class: 'rows' }, destinations.map((/** @type {any} */ one) => h('li', { class: 'row', 'data-key': `d ${one.name}` },
       h('div', null,
         h('h3', null, one.name ? h('a', { href: to(['destinations', one.name]) }, foreign(one.name)) : 'No route'), standing(one),
-        h('p', { class: 'quiet' }, `${count(one.owed)} owed`, one.oldest_owed_at && [', the oldest for ', lasting(one.oldest_owed_at)])),
+        h('p', { class: 'quiet' }, `${count(one.owed)} owed`, one.oldest_owed_at && [', the oldest for ', lasting(one.oldest_owed_at)]),
+        troubles(one).length > 0 && h('p', null, troubles(one))),
       known.has(one.name) && chart(one.name, known.get(one.name) ?? [], span === 'hour' ? { unit: 'a minute', span } : { unit: 'in 15 minutes', span })))),
     h('p', { class: 'quiet legend' }, h('span', { class: 'delivered' }, 'up: delivered'), h('span', { class: 'failed' }, 'down: attempts that failed')));
 }

@@ -1,7 +1,7 @@
 // What every view is made of: states, times, foreign text, and the words for nothing, waiting and failure.
 
 import { now } from './api.js';
-import { h } from './dom.js';
+import { h, nodes } from './dom.js';
 import { exact, relative, size, span, visible } from './format.js';
 import { icon } from './icon.js';
 
@@ -28,6 +28,14 @@ export function when(at) {
 }
 
 /**
+ * A time to the second, where it matters more than how long ago that was.
+ * @param {string} at
+ */
+export function moment(at) {
+  return h('time', { datetime: at, title: exact(at) }, exact(at.replace(/\.\d+/, '')));
+}
+
+/**
  * For how long something has been so.
  * @param {string} since
  */
@@ -42,6 +50,15 @@ export function lasting(since) {
  */
 export function foreign(text) {
   return h('bdi', { class: 'foreign' }, visible(String(text ?? '')));
+}
+
+/**
+ * A sentence of the server, in which names and commands stand between backticks.
+ * @param {unknown} text
+ */
+export function prose(text) {
+  const pieces = visible(String(text ?? '')).split(/`([^`]+)`/);
+  return h('bdi', { class: 'foreign' }, pieces.map((piece, index) => (index % 2 ? h('code', null, piece) : piece)));
 }
 
 /**
@@ -72,9 +89,13 @@ export function nothing(...words) {
   return h('p', { class: 'nothing' }, words);
 }
 
-/** @param {import('./api.js').Problem} problem */
-export function problemBox(problem) {
-  return h('div', { class: 'notice bad' }, icon('uncertain'), h('p', null, h('strong', null, problem.title), '. ', foreign(problem.detail)));
+/**
+ * What went wrong. Where the server refused something, its sentence says all that the title does.
+ * @param {import('./api.js').Problem} problem
+ */
+export function problemBox({ status, title, detail }) {
+  const told = status >= 400 && status < 500;
+  return h('div', { class: 'notice bad' }, icon('uncertain'), h('p', { class: told && !detail.startsWith('`') && 'sentence' }, !told && [h('strong', null, title), '. '], prose(detail)));
 }
 
 /**
@@ -95,32 +116,35 @@ export function heading(title, ...beside) {
 }
 
 /**
- * A table that becomes a list of cards where there is no room; its roles are said, since cards would lose them.
+ * A table that becomes a list of cards where there is no room; its roles are said, since cards would lose them. Of a `short` column no
+ * word is broken, a `long` one has room for a few.
  * @template T
  * @param {string} label
- * @param {{ name: string, cell: (row: T) => Children, number?: true }[]} columns
+ * @param {{ name: string, cell: (row: T) => Children, kind?: 'number' | 'short' | 'long' }[]} columns
  * @param {T[]} rows
  * @param {(row: T) => string | number} keyOf
  */
 export function table(label, columns, rows, keyOf) {
-  const kind = (/** @type {{ number?: true }} */ column) => (column.number ? 'number' : null);
   return h('table', { role: 'table', 'aria-label': label },
     h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' },
-      columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: kind(column) }, column.name)))),
+      columns.map((column) => h('th', { role: 'columnheader', scope: 'col', class: column.kind }, column.name)))),
     h('tbody', { role: 'rowgroup' }, rows.map((row) => h('tr', { role: 'row', 'data-key': keyOf(row) },
-      columns.map((column) => h('td', { role: 'cell', class: kind(column), 'data-name': column.name }, h('div', null, column.cell(row))))))));
+      columns.map((column) => h('td', { role: 'cell', class: column.kind, 'data-name': column.name }, h('div', null, column.cell(row))))))));
 }
 
-/** @type {number | undefined} */
-let forgetting;
+/** @typedef {{ kind: 'good' | 'bad', sentence: string }} Said What an act brought. */
 
 /**
- * Says what was done, also to whoever does not see it.
- * @param {string} sentence
+ * Says what was done, also to whoever does not see it. It stays until somebody closes it, or leaves the view.
+ * @param {Said | null} told
  */
-export function say(sentence) {
+export function say(told) {
   const said = document.getElementById('said');
-  if (said) said.textContent = sentence;
-  clearTimeout(forgetting);
-  if (sentence) forgetting = setTimeout(() => say(''), 15_000);
+  if (!said) return;
+  said.className = told ? `said notice ${told.kind}` : 'said';
+  said.replaceChildren(...nodes(told && [
+    icon(told.kind === 'good' ? 'delivered' : 'dead'),
+    h('span', null, prose(told.sentence)),
+    h('button', { type: 'button', class: 'plain', onclick: () => say(null) }, 'Close'),
+  ]));
 }

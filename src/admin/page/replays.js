@@ -22,13 +22,13 @@ export function replays({ main, query, operator, signal }) {
     ]);
 }
 
-/** @type {{ name: string, cell: (one: any) => import('./dom.js').Children, number?: true }[]} */
+/** @type {{ name: string, cell: (one: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 const COLUMNS = [
   { name: 'Replay', cell: (one) => h('a', { href: to(['replays', one.id]) }, `Replay ${one.id}`) },
   { name: 'State', cell: (one) => replayChip(one.state) },
   { name: 'What', cell: (one) => foreign(selected(one)) },
   { name: 'Why', cell: (one) => [foreign(one.reason), ' ', h('small', null, 'by ', foreign(one.requested_by))] },
-  { name: 'Requeued', number: true, cell: (one) => count(one.requeued) },
+  { name: 'Requeued', kind: 'number', cell: (one) => count(one.requeued) },
   { name: 'Asked for', cell: (one) => when(one.created_at) },
 ];
 

@@ -3,26 +3,31 @@
 import { get } from './api.js';
 import { begin, MARK_DELIVERED } from './bulk.js';
 import { h } from './dom.js';
-import { count } from './format.js';
+import { counted } from './format.js';
 import { live } from './live.js';
 import { needs } from './needs.js';
-import { block, chip, facts, foreign, heading, nothing, when } from './parts.js';
+import { block, chip, facts, foreign, heading, nothing, prose, when } from './parts.js';
 import { to } from './route.js';
 import { because } from './words.js';
 
 /** @param {import('./main.js').Visit} visit */
-export function trouble({ main, operator, signal }) {
+export function trouble({ main, query, operator, signal }) {
   const region = h('div');
   const opened = /** @type {Set<string>} */ (new Set());
-  main.append(heading('Trouble'), region);
+  const of = query.get('destination');
+  main.append(heading('Trouble', of !== null && ['only of ', foreign(of), ' · ', h('a', { href: to(['trouble']) }, 'Show all')]), region);
   const view = live(region, signal,
     async () => {
       const [{ groups }, status] = await Promise.all([get('/trouble', signal), get('/status', signal)]);
-      return { groups, status };
+      const wanted = (/** @type {string} */ name) => of === null || name === of;
+      return {
+        groups: groups.filter((/** @type {any} */ group) => wanted(group.destination)),
+        status: of === null ? status : { ...status, destinations: status.destinations.filter((/** @type {any} */ one) => wanted(one.name)), unrouted_topics: [] },
+      };
     },
     ({ groups, status }) => {
       const others = { ...status, destinations: status.destinations.map((/** @type {any} */ one) => ({ ...one, settled: { dead: 0, uncertain: 0 } })) };
-      const stuck = needs(others);
+      const stuck = needs(others, { then: operator && (() => void view.look()) });
       return [
         (groups.length === 0 || !stuck.classList.contains('good')) && stuck,
         groups.length === 0 ? nothing('No delivery is dead or uncertain.')
@@ -42,7 +47,7 @@ function card({ destination, state, reason, count: number, oldest, example }, op
   const label = `Answer to the example of ${destination}, ${reason}`;
   return h('li', { class: 'row group', 'data-key': `${destination} ${state} ${reason}` },
     h('div', null,
-      h('h2', null, h('a', { href: to(['deliveries'], filter) }, count(number), ' to ', foreign(destination))),
+      h('h2', null, h('a', { href: to(['deliveries'], filter) }, counted(number, 'delivery', 'deliveries')), ' to ', h('a', { href: to(['destinations', destination]) }, foreign(destination))),
       h('p', null, chip(state), ' ', because(reason)),
       operator && h('div', { class: 'actions' },
         h('a', { class: 'button main', href: to(['replays', 'new'], filter) }, 'Replay…'),
@@ -52,7 +57,7 @@ function card({ destination, state, reason, count: number, oldest, example }, op
         ['Oldest', oldest && [row(oldest, destination), ', ', when(oldest.at)]],
         ['Example', example && [row(example, destination), example.http_status && `, HTTP ${example.http_status}`, example.attempts > 1 && `, after ${example.attempts} attempts`]],
       ]),
-      example?.detail && example.detail !== `HTTP ${example.http_status}` && h('p', null, foreign(example.detail)),
+      example?.detail && example.detail !== `HTTP ${example.http_status}` && h('p', null, prose(example.detail)),
       example?.excerpt && block(label, example.excerpt, opened, view.redraw)));
 }
 

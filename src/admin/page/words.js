@@ -16,14 +16,25 @@ export const REASONS = /** @type {Record<string, string>} */ ({
   operator: 'an operator ended it',
 });
 
-/** What an attempt met. */
-export const OUTCOMES = /** @type {Record<string, string>} */ ({
+/** What an attempt met, unless its status says more. */
+const OUTCOMES = /** @type {Record<string, string>} */ ({
   accepted: 'The receiver took it',
   throttled: 'The receiver asked to wait',
   refused: 'The receiver refused it',
   unreachable: 'No connection: nothing was sent',
   unknown: 'No certain answer: it may have arrived',
 });
+
+/**
+ * What an attempt met: refused credentials are about no row, and a server that failed has refused nothing.
+ * @param {string} outcome
+ * @param {number | null} status
+ */
+export function met(outcome, status) {
+  if (status === 401 && (outcome === 'throttled' || outcome === 'refused')) return 'The credentials were refused';
+  if (outcome === 'refused' && status !== null && status >= 500) return 'The receiver failed';
+  return OUTCOMES[outcome] ?? outcome;
+}
 
 /** The states of a delivery. */
 export const STATES = ['pending', 'delivered', 'dead', 'uncertain', 'superseded', 'cancelled'];

@@ -153,7 +153,7 @@ on_both! {
         world.settle("crm", "outbox_id = 2", Reason::Refused).await;
         let next = world.admin.next(&id(1, "crm"), &expected()).await.unwrap();
         assert!(next.sentence.contains("for attempt 2 (15 of 16 that count are left"), "{}", next.sentence);
-        assert!(next.sentence.contains("attempt 1 was refused with HTTP 500") && next.sentence.contains("they are ill"));
+        assert!(next.sentence.contains("attempt 1 failed with HTTP 500") && next.sentence.contains("they are ill"));
 
         let client = Client::of(&world).await;
         let shown = client.get("/v1/deliveries/1/crm").await.json();

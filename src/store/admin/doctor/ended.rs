@@ -29,12 +29,12 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
             "a person said at {when} that the receiver took it; `aftercommit audit` says who, why, and by which evidence"
         )),
         Reason::Refused => Finding::with(
-            format!("it is dead since {when}: the receiver refused it for good; {met}"),
+            format!("it has been dead since {when}: the receiver refused it for good; {met}"),
             format!("mend what it was refused for, then {replay}"),
         ),
         Reason::StoredFailure => Finding::with(
             format!(
-                "it is dead since {when}: the receiver gave back a failure that it keeps under this key; {met}"
+                "it has been dead since {when}: the receiver gave back a failure that it keeps under this key; {met}"
             ),
             format!(
                 "mend the receiver, then `aftercommit replay {name} --key new --reason …`: under the same key it only says so again"
@@ -42,28 +42,28 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
         ),
         Reason::AttemptsExhausted => Finding::with(
             format!(
-                "it is dead since {when}, after {} attempts; the last one: {met}",
+                "it has been dead since {when}, after {} attempts; the last one: {met}",
                 facts.delivery.attempts
             ),
             format!("mend the receiver, then {replay}"),
         ),
         Reason::AgeExhausted => Finding::with(
             format!(
-                "it is dead since {when}: {}; the last attempt: {met}",
+                "it has been dead since {when}: {}; the last attempt: {met}",
                 too_old(facts)
             ),
             format!("mend the receiver, then {replay}"),
         ),
         Reason::NotCanonical => Finding::with(
             format!(
-                "it is dead since {when}: its payload has no canonical form, so it has no key, and nothing was sent"
+                "it has been dead since {when}: its payload has no canonical form, so it has no key, and nothing was sent"
             ),
             format!(
                 "correct the row in the pipeline and commit it again; `aftercommit show {name}` says what is wrong"
             ),
         ),
         Reason::NotRenderable => Finding::with(
-            format!("it is dead since {when}: no request can be made of it; {met}"),
+            format!("it has been dead since {when}: no request can be made of it; {met}"),
             format!(
                 "correct the fields of {} in the configuration, then {replay}",
                 facts.destination_name()
@@ -91,7 +91,7 @@ fn uncertain(reason: Reason, when: &str, met: &str, facts: &Facts) -> Finding {
     };
     Finding::with(
         format!(
-            "it waits for a person since {when}: an attempt may have arrived, and {because}, so it is not sent again by itself; \
+            "it has waited for a person since {when}: an attempt may have arrived, and {because}, so it is not sent again by itself; \
              {met}"
         ),
         format!(

@@ -41,7 +41,7 @@ pub(super) fn never_owed(destination: String) -> Examined {
     }
 }
 
-/// What the last attempt met: `attempt 3 was refused with HTTP 500 at … (2m ago): the server failed`; none without one.
+/// What the last attempt met: `attempt 3 was refused with HTTP 422 at … (2m ago): no such field`; none without one.
 pub(super) fn last_attempt(facts: &Facts) -> Option<String> {
     let last = facts.last_attempt.as_ref()?;
     let status = last
@@ -54,9 +54,18 @@ pub(super) fn last_attempt(facts: &Facts) -> Option<String> {
     Some(format!(
         "attempt {} {}{status} at {}{detail}",
         last.number,
-        outcome::spoken(&last.outcome),
+        met(&last.outcome, last.http_status),
         at(last.started_at, facts.now)
     ))
+}
+
+/// What an attempt met: refused credentials are about no row, and a server that failed has refused nothing.
+fn met(outcome: &str, http_status: Option<u16>) -> &'static str {
+    match (outcome, http_status) {
+        ("throttled" | "refused", Some(401)) => "had its credentials refused",
+        ("refused", Some(500..)) => "failed",
+        _ => outcome::spoken(outcome),
+    }
 }
 
 /// `3 attempts are on record` and the like.

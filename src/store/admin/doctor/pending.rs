@@ -174,7 +174,7 @@ fn failing(facts: &Facts) -> Option<Finding> {
         sentence,
         format!(
             "mend the receiver; `aftercommit test {name} --reason …` tries it out. What was owed when it began to fail dies \
-             from {} on; `aftercommit pause {name} --reason …` holds it",
+             from {} UTC on; `aftercommit pause {name} --reason …` holds it",
             utc(failing.dying_from)
         ),
     ))

@@ -305,7 +305,7 @@ fn a_retry_says_when_which_and_after_what() {
     let told = said(&facts);
     for part in [
         "(in 4m) for attempt 3 (15 of 16 that count are left, and it is given up 3d after it was owed)",
-        "attempt 2 was refused with HTTP 500",
+        "attempt 2 failed with HTTP 500",
         "the server failed",
         "aftercommit retry-now 7:crm",
     ] {

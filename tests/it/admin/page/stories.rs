@@ -3,6 +3,7 @@
 use aftercommit::mock::receiver::{Fault, Receiver, ReceiverOptions, Rule};
 use serde_json::json;
 
+use super::browser::ENTER;
 use super::desk::{Desk, TOKEN};
 use crate::store::world::{Backend, on_both};
 
@@ -145,6 +146,53 @@ on_both! {
         browser.script("history.back()", json!([])).await;
         browser.shows("orders / order-60").await;
         desk.finish(&[]).await;
+    }
+
+    async fn what_is_to_end_is_counted_on_the_button_and_nothing_is_confirmed_by_which_nothing_would_change(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        desk.command(&["pause", "crm", "--reason", "they are migrating"]).await;
+        desk.commit("order-1", "{}").await;
+        desk.commit("order-2", "{}").await;
+        desk.log_in(TOKEN).await;
+        browser.go("#/deliveries?state=pending&destination=crm").await;
+        browser.press("All that match").await;
+        browser.press("Mark delivered…").await;
+        browser.shows("None would change").await;
+        let idle = "return document.querySelector('dialog [type=submit]').disabled";
+        assert_eq!(browser.script(idle, json!([])).await, true);
+        browser.press("Leave it").await;
+        browser.press("Cancel…").await;
+        browser.control("Keep").await;
+        browser.fill("Reason, for the audit", "they were a trial").await;
+        browser.press("End 2 deliveries").await;
+        browser.shows("No such deliveries.").await;
+        browser.lacks("All that match").await;
+        browser.shows("Done: 2 ").await;
+        browser.press("Close").await;
+        browser.lacks("Done: 2 ").await;
+        desk.finish(&[]).await;
+    }
+
+    async fn a_filter_that_is_refused_is_told_once_and_leaves_nothing_of_the_list(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        desk.commit("order-7", "{}").await;
+        desk.log_in(TOKEN).await;
+        browser.press("Deliveries").await;
+        browser.shows("orders / order-7").await;
+        // The name of the field begins as that of its group does.
+        browser.script("document.querySelector('[name=destination]').focus()", json!([])).await;
+        browser.keys(&format!("nowhere{ENTER}")).await;
+        browser.shows("known are: crm").await;
+        let text = browser.text().await;
+        assert_eq!(text.matches("known are").count(), 1, "{text}");
+        for gone in ["orders / order-7", "goes on trying", "All that match", "`"] {
+            assert!(!text.contains(gone), "{gone}: {text}");
+        }
+        browser.press("Clear filter").await;
+        browser.shows("orders / order-7").await;
+        desk.finish(&["404"]).await;
     }
 
     async fn what_is_shown_stays_and_its_age_is_told_while_the_server_is_away(backend: Backend) {
