@@ -61,21 +61,6 @@ fn holds_nul(json: &[u8]) -> bool {
     false
 }
 
-#[cfg(test)]
-mod tests {
-    use super::holds_nul;
-
-    #[test]
-    fn nul_is_found_where_it_is_escaped_and_nowhere_else() {
-        for json in [r#"{"a": "\u0000"}"#, r#"["x\\\u0000"]"#] {
-            assert!(holds_nul(json.as_bytes()), "{json}");
-        }
-        for json in [r#"{"a": "\\u0000"}"#, r#"["\u0001\n"]"#, "\\", "u0000"] {
-            assert!(!holds_nul(json.as_bytes()), "{json}");
-        }
-    }
-}
-
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParts<T> {
     type Rejection = Problem;
 
@@ -99,5 +84,20 @@ impl RequestKey {
             Problem::bad_header("Idempotency-Key", "it may hold visible ASCII characters only")
         })?;
         Ok(Some(Self::new(text)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds_nul;
+
+    #[test]
+    fn nul_is_found_where_it_is_escaped_and_nowhere_else() {
+        for json in [r#"{"a": "\u0000"}"#, r#"["x\\\u0000"]"#] {
+            assert!(holds_nul(json.as_bytes()), "{json}");
+        }
+        for json in [r#"{"a": "\\u0000"}"#, r#"["\u0001\n"]"#, "\\", "u0000"] {
+            assert!(!holds_nul(json.as_bytes()), "{json}");
+        }
     }
 }
