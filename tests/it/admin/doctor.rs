@@ -132,7 +132,7 @@ on_both! {
         assert_said(&world, 4, "crm", &["it waits behind 3 older deliveries of its row key; the first is 1:crm"]).await;
         world.settle("crm", "outbox_id = 1", Reason::OutcomeUnknown).await;
         assert_said(&world, 4, "crm", &["held by 1:crm, which is uncertain", "behind 2 older", "the first is 2:crm"]).await;
-        assert_said(&world, 1, "crm", &["it waits for a person", "3 later deliveries of its row key wait until then"]).await;
+        assert_said(&world, 1, "crm", &["it has waited for a person since", "3 later deliveries of its row key wait until then"]).await;
 
         let (old, new) = (world.commit_account("a", 1).await, world.commit_account("a", 2).await);
         assert_said(&world, old, "crm", &[&format!("a newer version of the row is owed, {new}:crm")]).await;
