@@ -21,7 +21,7 @@ create table aftercommit.source (
     version_column text,
     excluded text[] not null default '{}',
     way text not null check (way in ('trigger', 'capture')),
-    -- Whose the relation was when it was attached; if there was none, who attached it. What its owner puts there (types, rules of
+    -- Whose the relation was when it was attached or, if there was none, when it was first captured. What its owner puts there (types, rules of
     -- a view) is run with the rights of this schema's owner, so nobody else may put another in its place.
     owner name,
     attached_at timestamptz not null default now(),

@@ -354,6 +354,10 @@ begin
             using errcode = 'invalid_parameter_value', hint = 'Make the query a view and attach that, or capture without a slice.';
     end if;
     reading := aftercommit.reading_of(attached);
+    if attached.owner is null and attached.query is null then
+        update aftercommit.source set owner = (select pg_get_userbyid(relowner) from pg_class where oid = to_regclass(attached.relation))
+        where source.topic = capture.topic;
+    end if;
     slice := aftercommit.slice_of(topic, partition);
     unusable := coalesce(
         aftercommit.missing_column(to_regclass(attached.relation), case when attached.query is null then slice.columns end),

@@ -227,7 +227,7 @@ begin
         raise exception 'topic "%" is of kind event; a table is attached to a state topic', topic
             using errcode = 'invalid_parameter_value', hint = 'Choose another topic.';
     end if;
-    attached := row(topic, null, query, key, version, exclude, way, current_user, now(), 0);
+    attached := row(topic, null, query, key, version, exclude, way, null, now(), 0);
     if relation_id is not null then
         select format('%I.%I', nspname, relname), pg_get_userbyid(relowner) into attached.relation, attached.owner
         from pg_class join pg_namespace on pg_namespace.oid = relnamespace

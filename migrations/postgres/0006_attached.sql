@@ -66,6 +66,9 @@ begin
     if attached.version_column is null then
         return next 'no version column: whatever was committed last counts, be it older or not';
     end if;
+    if relation_id is null and attached.query is null then
+        return next format('nothing is called %s yet: whoever makes it first, of those who may in its schema, is taken for its owner', attached.relation);
+    end if;
     if relation_id is not null then
         return query
             select format('column "%s" may be null, and a row whose key is null fails its transaction: add "not null"', attname)

@@ -4,6 +4,7 @@ mod attached;
 mod comparing;
 mod guards;
 mod kinds;
+mod owners;
 mod patterns;
 mod slices;
 mod texts;
