@@ -69,6 +69,11 @@ as $$
     from (select substring(literal from $p$'(.*)'$p$) as quoted) as read
 $$;
 
+-- Whether the statements of this transaction all see what its first one saw (REPEATABLE READ, SERIALIZABLE).
+create function aftercommit.keeps_snapshot() returns boolean
+language sql stable
+as $$ select current_setting('transaction_isolation') in ('repeatable read', 'serializable') $$;
+
 -- The columns of a relation, with types that take any value: a domain may refuse null, which stands for what a payload leaves out.
 create function aftercommit.types_of(relation regclass, names text[]) returns text
 language sql stable
@@ -251,7 +256,7 @@ begin
         end,
         gone, looked_at)
     into result
-    using source.topic, row_keys, current_setting('transaction_isolation') not in ('read committed', 'read uncommitted'),
+    using source.topic, row_keys, aftercommit.keeps_snapshot(),
         carefully, source.version_column is not null;
     result.unchanged := greatest(0, result.unchanged - result.admitted - result.stale
         - case when row_keys is null then 0 else result.deleted end);
@@ -273,7 +278,7 @@ begin
         update aftercommit.source set turn = turn + 1 where source.topic = take_turn.topic;
     else
         perform pg_advisory_xact_lock_shared(hashtextextended('aftercommit ' || topic, 0));
-        if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+        if aftercommit.keeps_snapshot() then
             perform from aftercommit.source where source.topic = take_turn.topic for share;
         end if;
     end if;

@@ -36,7 +36,7 @@ declare
 begin
     if tg_op = 'TRUNCATE' then
         -- It also empties what came after this snapshot, and of that the ledger would show nothing.
-        if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+        if aftercommit.keeps_snapshot() then
             raise exception 'topic "%": its table cannot be truncated in isolation %', tg_argv[0], upper(current_setting('transaction_isolation'))
                 using errcode = 'feature_not_supported', hint = 'Truncate it in READ COMMITTED, or delete its rows.';
         end if;
@@ -94,7 +94,7 @@ declare
     attached aftercommit.source;
     reading aftercommit.reading;
     some_keys text[];
-    is_old boolean := current_setting('transaction_isolation') in ('repeatable read', 'serializable');
+    is_old boolean := aftercommit.keeps_snapshot();
 begin
     if not exists (select from aftercommit.touched where (xact, topic, id) = (new.xact, new.topic, new.id)) then
         return null;
