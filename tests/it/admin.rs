@@ -23,5 +23,6 @@ mod settle;
 mod status;
 mod steering;
 mod trouble;
+mod versions;
 mod withheld;
 mod world;
