@@ -8,6 +8,7 @@ mod cancels;
 mod client;
 mod destinations;
 mod doctor;
+mod failures;
 mod history;
 mod lists;
 mod metrics;

@@ -26,6 +26,7 @@ mod known;
 mod mark_delivered;
 mod pauses;
 mod replay;
+mod replay_failure;
 mod replay_missing;
 mod replay_plan;
 mod replay_request;

@@ -59,6 +59,9 @@ pub struct Replay {
     /// The delivery that it looked at last.
     #[serde(skip)]
     pub(super) cursor: Cursor,
+    /// Deliveries that its next step looks at, if not as many as a relay takes.
+    #[serde(skip)]
+    pub(super) step_rows: Option<u32>,
 }
 
 impl Replay {
@@ -85,6 +88,7 @@ impl Replay {
             created_at: row.time("created_at")?,
             finished_at: row.opt_time("finished_at")?,
             cursor: Cursor(cursor),
+            step_rows: row.opt_int("step_rows")?,
         })
     }
 }
