@@ -27,3 +27,4 @@ mod trouble;
 mod versions;
 mod withheld;
 mod world;
+mod writers;

@@ -32,6 +32,7 @@ mod replay_plan;
 mod replay_request;
 mod replay_step;
 mod replay_walk;
+mod replay_writers;
 mod replays;
 mod retry_now;
 mod sent;

@@ -14,7 +14,7 @@ use super::replay::Replay;
 use super::replay_plan::{Plan, Planned};
 use super::replay_request::{KeyMode, ReplayRate, StaleRows};
 use super::replay_walk::{Candidate, ReplayWalk};
-use super::{replay_failure, walk};
+use super::{replay_failure, replay_writers, walk};
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Database, Transaction, only, sql};
 use crate::store::{Advanced, StoreError};
@@ -79,6 +79,8 @@ struct Progress {
     stale: StaleRows,
     rate: Option<ReplayRate>,
     began_at: Timestamp,
+    /// The writers that it noted, of which one at least was still open.
+    noted_writers: Option<String>,
     /// How many deliveries the next step looks at, if not as many as a relay takes.
     step_rows: Option<u32>,
     requeue: Vec<Candidate>,
@@ -96,6 +98,12 @@ async fn step(
     rows: u32,
     limit: u32,
 ) -> Result<u64, StoreError> {
+    if let Some(noted) = &replay.noted_writers
+        && replay_writers::still_open(database, noted).await?.is_empty()
+    {
+        replay_writers::begin_again(database, replay.id, noted).await?;
+        return Ok(0);
+    }
     let request = &replay.request;
     let from = Some(replay.cursor.clone());
     let mut walk = ReplayWalk::start(database, &request.selection, from, replay.last_outbox_id).await?;
@@ -109,6 +117,7 @@ async fn step(
         stale: request.stale,
         rate: request.rate,
         began_at,
+        noted_writers: replay.noted_writers.clone(),
         step_rows: replay
             .step_rows
             .and_then(|rows| replay_failure::grown(rows, limit)),
@@ -140,7 +149,8 @@ async fn write(transaction: &mut Transaction, progress: &Progress) -> Result<boo
         .int(progress.from.0.outbox_id)
         .text(&progress.from.0.destination)
         .int(progress.to.0.outbox_id)
-        .text(&progress.to.0.destination);
+        .text(&progress.to.0.destination)
+        .opt_text(progress.noted_writers.as_deref());
     if transaction.execute(sql!(shared "advance_replay"), args).await? == 0 {
         return Ok(false);
     }
@@ -153,21 +163,43 @@ async fn write(transaction: &mut Transaction, progress: &Progress) -> Result<boo
         .int(count(left_alone))
         .int(count(progress.in_flight))
         .int(count(progress.skipped))
-        .text(if progress.more { "running" } else { "done" })
-        .time(progress.began_at.plus(pause_after(requeued, progress.rate)))
+        .text(progress.next_state())
+        .time(progress.began_at.plus(progress.pause_after(requeued)))
         .int(progress.step_rows.map(i64::from));
     transaction.execute(sql!(shared "count_replay"), args).await?;
     crate::crash_point!("in_replay");
     Ok(true)
 }
 
-/// How long after the beginning of a step that made so many due the next one may begin.
-fn pause_after(requeued: usize, rate: Option<ReplayRate>) -> Duration {
-    let Some(rate) = rate else {
-        return Duration::ZERO;
-    };
-    let requeued = u64::try_from(requeued).unwrap_or(u64::MAX);
-    Duration::from_micros(requeued.saturating_mul(1_000_000) / u64::from(rate.get()))
+impl Progress {
+    /// Whether it has come to the end of what there is, and waits for what can still come into sight.
+    fn rests(&self) -> bool {
+        !self.more && self.noted_writers.is_some()
+    }
+
+    fn next_state(&self) -> &'static str {
+        if self.more || self.rests() {
+            "running"
+        } else {
+            "done"
+        }
+    }
+
+    /// How long after the beginning of this step, which made so many due, the next one may begin.
+    fn pause_after(&self, requeued: usize) -> Duration {
+        let rest = if self.rests() {
+            replay_writers::REST
+        } else {
+            Duration::ZERO
+        };
+        let Some(rate) = self.rate else {
+            return rest;
+        };
+        let requeued = u64::try_from(requeued).unwrap_or(u64::MAX);
+        rest.max(Duration::from_micros(
+            requeued.saturating_mul(1_000_000) / u64::from(rate.get()),
+        ))
+    }
 }
 
 /// Makes due again what had ended. Returns how many.
