@@ -5,7 +5,7 @@
 //! cargo bench --bench replay -- --backend postgres --rows 200000 --rounds 5
 //! ```
 //!
-//! *Alone*: the steps that the relay's housekeeper takes, by a process that does nothing else. *Beside*: a relay drains a
+//! *Alone*: a relay that has nothing else to do. *Beside*: a relay drains a
 //! backlog for one destination; in every other turn it works off a replay meanwhile, of another destination, which is paused,
 //! so that what becomes due stays there. Turns alternate, since machines are noisy: read the ratio.
 

@@ -1,10 +1,10 @@
-//! The steps of a replay, one after the other, with nothing beside them.
+//! A replay that a relay works off, with nothing else to do.
 
-use aftercommit::relay::REPLAY_STEP;
-use aftercommit::store::{SqlStore, Store as _};
+use std::time::Duration;
 
 use super::place::Place;
 use crate::drain::base::Backend;
+use crate::drain::child::Process;
 use crate::drain::meter::now;
 
 /// Prints how many deliveries a second became due, and fails if one was missed.
@@ -12,11 +12,19 @@ use crate::drain::meter::now;
 pub(crate) async fn run(backend: Backend, rows: u64) -> anyhow::Result<()> {
     let place = Place::new(backend, rows, "http://127.0.0.1:9/").await?;
     let asked = place.ask().await?;
-    let store = SqlStore::new(asked.database.clone());
+    let mut relay = Process::again(&["--relay", &place.config.display().to_string()])?;
     let start = now();
-    while store.advance_replays(REPLAY_STEP).await?.looked_at > 0 {}
+    relay.begin()?;
+    let mut looks = tokio::time::interval(Duration::from_millis(50));
+    let done = loop {
+        looks.tick().await;
+        let seen = asked.look().await?;
+        if seen.finished_at.is_some() {
+            break seen;
+        }
+    };
     let took = start.elapsed();
-    let requeued = asked.look().await?.requeued;
+    let requeued = done.requeued;
     anyhow::ensure!(requeued == rows, "{requeued} of {rows} became due");
     let rate = rows as f64 / took.as_secs_f64();
     println!("alone:  {requeued} became due, {rate:.0} rows/s");

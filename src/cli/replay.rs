@@ -10,7 +10,8 @@ use super::progress::Progress;
 use super::replay_text;
 use super::selection::SelectionArgs;
 use super::settings::Settings;
-use crate::relay::REPLAY_STEP;
+use crate::clock::{Clock as _, SystemClock};
+use crate::relay::{REPLAY_STEP, rest_after};
 use crate::store::admin::{
     AdminStore, Created, KeyMode, Replay, ReplayRate, ReplayRequest, ReplaySelection, ReplayState, StaleRows,
 };
@@ -116,18 +117,21 @@ impl ReplayVerb {
 /// Takes steps until this replay has ended or is paused. Older ones come first; relays that do the same do not get in the way.
 async fn work_off(store: &AdminStore, mut replay: Replay) -> anyhow::Result<Replay> {
     let steps = SqlStore::new(store.database().clone());
+    let clock = SystemClock::start();
     let progress = Progress::of(
         u64::try_from(replay.last_outbox_id).unwrap_or(0),
         "rows looked at",
     );
     while replay.state == ReplayState::Running {
+        let started = clock.monotonic();
         let advanced = steps.advance_replays(REPLAY_STEP).await?;
+        let took = clock.monotonic().saturating_sub(started);
         match advanced.next_in {
             // Its rate, or that of another one, lets none go on before.
             Some(wait) => tokio::time::sleep(wait).await,
             // No replay runs any more, this one included.
             None if advanced.looked_at == 0 => break,
-            None => {}
+            None => tokio::time::sleep(rest_after(took)).await,
         }
         replay = store.replay(replay.id).await?;
         progress.at(u64::try_from(replay.at_outbox_id).unwrap_or(0));

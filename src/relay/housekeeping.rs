@@ -14,6 +14,8 @@ use crate::store::{Advanced, StoreError};
 const STEP_ROWS: u32 = 1_000;
 /// Deliveries that one step of a replay looks at.
 pub const REPLAY_STEP: u32 = 2_000;
+/// For how many times as long as a step of a replay took there is none.
+const REPLAY_REST: u32 = 2;
 /// How often there is a look whether something is to be done.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often the charts forget what is too old for them.
@@ -21,6 +23,12 @@ const FORGET: Duration = Duration::from_mins(10);
 /// The share of time that looks which find nothing may take: one part in so many. Rows without a route are walked by
 /// each look, however many there are.
 const LOOK_SHARE: u32 = 50;
+
+/// How long to wait after a step of a replay that took so long, so that deliveries go on: the more they need, the longer a
+/// step takes, and the longer the rest is.
+pub fn rest_after(took: Duration) -> Duration {
+    took * REPLAY_REST
+}
 
 /// Keeps house until it is asked to stop. No chore waits for another: one that fails holds up itself alone.
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
@@ -34,9 +42,12 @@ pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, Sto
 
 async fn keep_replaying(context: &Context, stop: &Stop) -> Result<(), StoreError> {
     while !stop.drain.is_cancelled() {
+        let started = context.clock.monotonic();
         let advanced = replay(context, stop).await?;
         if advanced.looked_at > 0 {
             context.wakeup.ring();
+            let took = context.clock.monotonic().saturating_sub(started);
+            rest(stop, rest_after(took)).await;
         } else {
             // A replay whose rate makes it wait goes on when its time has come.
             rest(stop, EVERY.min(advanced.next_in.unwrap_or(EVERY))).await;

@@ -45,7 +45,7 @@ use crate::store::{RelayId, Store};
 use crate::telemetry::traces::Traces;
 
 pub use heartbeat::Vitals;
-pub use housekeeping::REPLAY_STEP;
+pub use housekeeping::{REPLAY_STEP, rest_after};
 pub use limits::Batch;
 pub use limits::host::Host;
 pub use metrics::RelayMetrics;
