@@ -11,11 +11,15 @@ use super::world::{Backend, World, act, finish, new, on_both};
 /// Versions of the row `many`, among events of the same key; destinations come and go on the way.
 async fn many(backend: Backend) -> World {
     let world = World::new(backend).await;
-    for version in 1..=30 {
-        world.commit_account("many", version).await;
-        let event = "insert into aftercommit.outbox (topic, row_key, row_version, op, payload) values ('orders', 'many', $, 'event', '{}')";
-        world.execute(&event.replace('$', &version.to_string())).await;
-    }
+    let row = |topic, version, op| {
+        format!(
+            "insert into aftercommit.outbox (topic, row_key, row_version, op, payload)
+             values ('{topic}', 'many', {version}, '{op}', '{{\"version\": {version}}}');"
+        )
+    };
+    let versions =
+        (1..=30).map(|version| row("accounts", version, "upsert") + &row("orders", version, "event"));
+    world.execute(&versions.collect::<String>()).await;
     world.commit_account("other", 1).await;
     world
         .execute(
@@ -89,14 +93,14 @@ on_both! {
         ];
         for (filter, condition) in filters {
             let expected = expected(&world, condition).await;
-            for size in [1, 2, 3, 7, 1_000] {
+            for size in [1, 3, 1_000] {
                 assert_eq!(names(&world.list(&filter, size).await), expected, "{filter:?} in pages of {size}");
             }
         }
     }
 
     async fn a_replay_of_a_row_comes_by_each_of_its_deliveries_once_in_steps_of_any_size(backend: Backend) {
-        for step in [1, 2, 7, 1_000] {
+        for step in [1, 7, 1_000] {
             let world = many(backend).await;
             let dead = world.number(
                 "select count(*) from aftercommit.delivery join aftercommit.outbox on outbox.id = outbox_id
@@ -139,7 +143,7 @@ on_both! {
     }
 
     async fn of_many_dead_versions_those_are_replayed_that_none_overtakes_however_the_steps_fall(backend: Backend) {
-        for step in [1, 4, 100] {
+        for step in [1, 100] {
             let world = many(backend).await;
             world.execute("delete from aftercommit.owed").await;
             world.execute("delete from aftercommit.settled").await;

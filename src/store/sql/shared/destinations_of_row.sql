@@ -1,9 +1,9 @@
 -- $1 outbox id
 --
 -- Every destination that the row is owed to or has been settled for; '' where its topic has no route. The key of `owed` begins
--- with the destination: from one name, the index leads to the next.
+-- with the destination: from one name, the index leads to the next, from before every name on.
 with recursive owing (destination) as (
-    select (select destination from aftercommit.owed order by destination limit 1)
+    select (select destination from aftercommit.owed where destination >= '' order by destination limit 1)
     union all
     select (
         select owed.destination
