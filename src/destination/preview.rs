@@ -3,22 +3,19 @@
 //! A [`Sketch`] is made of the very request that would go out. Whatever is marked as sensitive there is not shown.
 
 use reqwest::Request;
-use reqwest::header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
+use reqwest::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 use url::Url;
 
-use super::answer::printable;
+use super::secrets::is_secret;
 use crate::core::outcome::Report;
+use crate::core::printable::printable;
+use crate::core::secrets::SECRET;
 
-/// What stands in place of a secret.
-const SECRET: &str = "(secret)";
 /// What stands in place of a path that can be a secret.
 const HIDDEN_PATH: &str = "(path not shown)";
 /// No header value is shown at more than this many bytes; none that may be sent is longer.
 const MAX_VALUE_BYTES: usize = 4096;
-
-/// Headers whose values give access, marked or not: a row may bring them.
-static SECRET_HEADERS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION];
 
 /// What the deliveries of a batch come to.
 #[derive(Debug, Default)]
@@ -107,7 +104,7 @@ pub(super) fn no_credential() -> HeaderValue {
 }
 
 fn shown(name: &HeaderName, value: &HeaderValue) -> String {
-    if value.is_sensitive() || SECRET_HEADERS.contains(name) {
+    if is_secret(name, value) {
         SECRET.to_owned()
     } else {
         printable(value.as_bytes(), MAX_VALUE_BYTES)
