@@ -63,7 +63,7 @@ impl<'a> Layer<'a> {
                     match stands_for {
                         Meant::Byte(byte) => bytes.push(byte),
                         Meant::Character(it) => {
-                            bytes.extend_from_slice(it.encode_utf8(&mut [0; 4]).as_bytes())
+                            bytes.extend_from_slice(it.encode_utf8(&mut [0; 4]).as_bytes());
                         }
                     }
                     length
@@ -79,7 +79,10 @@ impl<'a> Layer<'a> {
             at += length;
         }
         starts.push(self.start(text.len()));
-        (*bytes != *text).then(|| Self {
+        if *bytes == *text {
+            return None;
+        }
+        Some(Self {
             bytes: Cow::Owned(bytes),
             starts: Some(starts),
         })

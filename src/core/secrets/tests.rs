@@ -165,8 +165,8 @@ fn very_short_secrets_leave_words_whole() {
 
 #[test]
 fn a_hostile_answer_is_read_to_its_end() {
-    let secrets = Secrets::of([&"a".repeat(4_000)]);
-    let said = "a".repeat(10_000);
+    let secrets = Secrets::of([&"a".repeat(1_000)]);
+    let said = "a".repeat(4_000);
     assert_eq!(secrets.without(&said), SECRET);
     let mut said = String::new();
     for number in 0..10_000 {

@@ -43,7 +43,7 @@ mod walk;
 
 use std::time::Duration;
 
-pub use self::act::{Act, Actor};
+pub use self::act::{Act, Actor, MAX_REASON_CHARS};
 pub use self::audit::{AuditEntry, AuditFilter, AuditPage};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
@@ -55,7 +55,7 @@ pub use self::errors::LastError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
 pub use self::gauges::{Gauges, OwedGauge, Standing};
 pub use self::history::{DestinationHistory, History, Point, Span};
-pub use self::mark_delivered::{Evidence, Marked};
+pub use self::mark_delivered::{Evidence, MAX_EVIDENCE_CHARS, Marked};
 pub use self::pauses::{Pause, Paused};
 pub use self::replay::{Replay, ReplayState};
 pub use self::replay_missing::{MissingRow, MissingRows};
