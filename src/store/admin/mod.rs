@@ -41,6 +41,7 @@ mod trial;
 mod trouble;
 mod walk;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::act::{Act, Actor, MAX_REASON_CHARS};
@@ -70,6 +71,7 @@ pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Sta
 pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 pub use self::trouble::{OldestInTrouble, Trouble, TroubleExample, TroubleGroup};
 
+use self::status::owed::LastWalk;
 use super::database::Database;
 
 /// The store as people see and steer it. Cheap to clone.
@@ -77,12 +79,17 @@ use super::database::Database;
 pub struct AdminStore {
     database: Database,
     lease_ttl: Duration,
+    last_walk: Arc<LastWalk>,
 }
 
 impl AdminStore {
     /// The store in this database. A relay that has been silent for `lease_ttl` counts as dead.
     pub fn new(database: Database, lease_ttl: Duration) -> Self {
-        Self { database, lease_ttl }
+        Self {
+            database,
+            lease_ttl,
+            last_walk: Arc::default(),
+        }
     }
 
     /// Where it is kept.
