@@ -9,12 +9,11 @@ use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use bytes::Bytes;
 use reqwest::Request;
-use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use secrecy::ExposeSecret;
 use url::{Url, form_urlencoded};
 
 use crate::config::destination::SigningSecret;
-use crate::core::header_rule::gives_access;
 use crate::core::hex::Hex;
 use crate::core::secrets::Secrets;
 
@@ -32,7 +31,8 @@ pub struct KnownSecrets {
     given: Mutex<Secrets>,
 }
 
-/// What gave access in a request: taken from it before it goes, looked at only if something comes back.
+/// What gave access in a request, its sensitive headers and its form: taken from it before it goes, looked at only if something
+/// comes back.
 pub(super) struct Sent {
     headers: Vec<HeaderValue>,
     form: Option<Bytes>,
@@ -85,21 +85,19 @@ impl KnownSecrets {
 impl Sent {
     pub(super) fn with(request: &Request) -> Self {
         let headers = request.headers();
-        let secret = headers.iter().filter(|(name, value)| is_secret(name, value));
         let is_form = headers
             .get(CONTENT_TYPE)
             .is_some_and(|kind| kind == "application/x-www-form-urlencoded");
         let body = request.body().and_then(reqwest::Body::as_bytes);
         Self {
-            headers: secret.map(|(_, value)| value.clone()).collect(),
+            headers: headers
+                .values()
+                .filter(|value| value.is_sensitive())
+                .cloned()
+                .collect(),
             form: body.filter(|_| is_form).map(Bytes::copy_from_slice),
         }
     }
-}
-
-/// Whether a header of a request is not shown: it is marked as sensitive, or its name says so, since a row may bring it.
-pub(super) fn is_secret(name: &HeaderName, value: &HeaderValue) -> bool {
-    value.is_sensitive() || gives_access(name.as_str())
 }
 
 /// What is secret in the URL of a webhook: all that follows the host, as a whole and by pieces. A part of the path by
@@ -158,7 +156,9 @@ fn add_value(secrets: &mut Secrets, value: &[u8]) {
     let scheme = blank.filter(|end| value[..*end].iter().all(u8::is_ascii_alphabetic));
     let credential = scheme.map_or(value, |end| value[end..].trim_ascii_start());
     secrets.add(credential);
-    if let Ok(pair) = BASE64_STANDARD.decode(credential)
+    let is_pair = scheme.is_some_and(|end| value[..end].eq_ignore_ascii_case(b"basic"));
+    if is_pair
+        && let Ok(pair) = BASE64_STANDARD.decode(credential)
         && let Some(colon) = pair.iter().position(|byte| *byte == b':')
     {
         secrets.add(&pair);
@@ -196,7 +196,9 @@ mod tests {
     fn request(headers: &[(&'static str, &str)], form: Option<&str>) -> Request {
         let mut request = Request::new(Method::POST, "https://example.com".parse().unwrap());
         for (name, value) in headers {
-            request.headers_mut().insert(*name, value.parse().unwrap());
+            let mut value: HeaderValue = value.parse().unwrap();
+            value.set_sensitive(*name != "x-tenant" && *name != "content-type");
+            request.headers_mut().insert(*name, value);
         }
         *request.body_mut() = form.map(|form| form.to_owned().into());
         request

@@ -59,11 +59,10 @@ impl Secrets {
     /// Adds one, unless it has fewer than six bytes: those are not looked for.
     pub fn add(&mut self, secret: &[u8]) {
         // A text may be taken out of an encoding that the secret itself only looks like.
-        let blanks: Vec<u8> = secret
-            .iter()
-            .map(|byte| if *byte == b'+' { b' ' } else { *byte })
-            .collect();
-        self.add_form(&blanks);
+        if secret.contains(&b'+') {
+            let blanks = secret.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte });
+            self.add_form(&blanks.collect::<Vec<_>>());
+        }
         let mut form = Layer::of(secret);
         for _ in 0..DEPTH {
             self.add_form(form.bytes());

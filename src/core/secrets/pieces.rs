@@ -11,34 +11,39 @@ use super::LEAST_BYTES;
 /// ones are: two ids of one Salesforce org have up to nine bytes in common, and a token begins with one.
 const TELLING_BYTES: usize = 12;
 
-/// The set has so many bits, a power of two.
-const BITS: usize = 1 << 16;
+/// The bytes of a run in a number.
+const RUN: u64 = (1 << (8 * LEAST_BYTES)) - 1;
+
+/// So many bits of the set for each byte of the text: few runs that are not there are taken for one that is.
+const BITS_PER_BYTE: usize = 32;
 
 /// A text that can be asked.
 pub(super) struct Text<'a> {
     bytes: &'a [u8],
-    /// Bits at the hashes of all runs of [`LEAST_BYTES`].
-    runs: Vec<u64>,
+    /// Bits at the hashes of all its runs; their number is a power of two.
+    set: Vec<u64>,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let mut runs = vec![0; BITS / 64];
-        for run in bytes.windows(LEAST_BYTES) {
-            let (word, bit) = place(run);
-            runs[word] |= bit;
+        let bits = (bytes.len() * BITS_PER_BYTE).next_power_of_two().max(64);
+        let mut set = vec![0; bits / 64];
+        for hash in hashes(bytes) {
+            let (word, bit) = place(hash, set.len());
+            set[word] |= bit;
         }
-        Self { bytes, runs }
+        Self { bytes, set }
     }
 
     /// Where `secret` stands whole, where a telling piece of it does, and where the text ends within it.
     pub(super) fn pieces_of(&self, secret: &[u8]) -> Vec<Range<usize>> {
         let mut pieces = Vec::new();
-        for (offset, run) in secret.windows(LEAST_BYTES).enumerate() {
-            let (word, bit) = place(run);
-            if self.runs[word] & bit == 0 {
+        for (offset, hash) in hashes(secret).enumerate() {
+            let (word, bit) = place(hash, self.set.len());
+            if self.set[word] & bit == 0 {
                 continue;
             }
+            let run = &secret[offset..offset + LEAST_BYTES];
             let runs = self.bytes.windows(LEAST_BYTES).enumerate();
             let alike = runs.filter(|(_, here)| *here == run).map(|(at, _)| at);
             pieces.extend(alike.filter_map(|at| self.piece(at, secret, offset)));
@@ -60,11 +65,19 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The word and the bit of a run.
-fn place(run: &[u8]) -> (usize, u64) {
-    let bytes = run.iter().fold(0_u64, |all, byte| (all << 8) | u64::from(*byte));
-    // Fibonacci hashing: the upper bits depend on all bytes.
-    let hash = bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS.trailing_zeros());
+/// The word and the bit of a run in a set of so many words.
+fn place(hash: u64, words: usize) -> (usize, u64) {
     let hash = usize::try_from(hash).unwrap_or_default();
-    (hash / 64, 1 << (hash % 64))
+    ((hash / 64) % words, 1 << (hash % 64))
+}
+
+/// A hash of each run of [`LEAST_BYTES`], in their order.
+fn hashes(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let mut run = 0_u64;
+    let runs = bytes.iter().map(move |byte| {
+        run = (run << 8 | u64::from(*byte)) & RUN;
+        // Fibonacci hashing: the upper bits depend on all bytes.
+        run.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+    });
+    runs.skip(LEAST_BYTES - 1)
 }

@@ -48,7 +48,10 @@ impl AdminStore {
             return Ok(Arc::clone(&walk.counts));
         }
         let at = self.now().await?;
-        let rows = self.database.read(sql!(shared "owed_counts"), Args::new()).await?;
+        let rows = self
+            .database
+            .read(sql!(shared "owed_counts"), Args::new())
+            .await?;
         let counts: Arc<[OwedCount]> = rows.iter().map(OwedCount::read).collect::<Result<_, _>>()?;
         *last = Some(Walk {
             at,
