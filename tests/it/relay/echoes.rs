@@ -17,7 +17,7 @@ use crate::admin::client::{Client, settings};
 
 /// Every secret that stands in the configuration, in a row, or is given by a receiver.
 const SECRETS: [&str; 12] = [
-    "9fX4qLwZt7bearer",
+    "9fX4qLwZt7b3ar3r",
     "T024BE7LDQ9w",
     "k3yQ7ue+ry/Z8==",
     "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -38,9 +38,11 @@ url = "{echo}/hooks/customers/T024BE7LDQ9w?key=k3yQ7ue%2Bry%2FZ8%3D%3D"
 topics = ["orders"]
 allow_http = true
 allow_networks = ["127.0.0.0/8"]
+timeout = "1s"
+connect_timeout = "1s"
 secrets = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]
 [destinations.echo.headers]
-authorization = "Bearer 9fX4qLwZt7bearer"
+authorization = "Bearer 9fX4qLwZt7b3ar3r"
 x-odd = "x\"quoted\\s3cr3t"
 [topics.contacts]
 kind = "state"
@@ -50,9 +52,11 @@ url = "{echo}"
 topics = ["contacts"]
 object = "contacts"
 id_property = "email"
-batch_wait = "1ms"
+batch_wait = "20ms"
 allow_http = true
 allow_networks = ["127.0.0.0/8"]
+timeout = "1s"
+connect_timeout = "1s"
 client_id = "cl13ntIdZw8"
 client_secret = "cl13ntS3cr3tQ"
 refresh_token = "refr3shT0kenY"
@@ -65,9 +69,11 @@ login_url = "{echo}"
 topics = ["accounts"]
 object = "Account"
 external_id = "Ext__c"
-batch_wait = "1ms"
+batch_wait = "20ms"
 allow_http = true
 allow_networks = ["127.0.0.0/8"]
+timeout = "1s"
+connect_timeout = "1s"
 client_id = "cl13ntIdZw8"
 client_secret = "0rgS3cr3tW7"
 fields = { Name = "name" }
@@ -79,9 +85,11 @@ login_url = "{shut}"
 topics = ["leads"]
 object = "Lead"
 external_id = "Ext__c"
-batch_wait = "1ms"
+batch_wait = "20ms"
 allow_http = true
 allow_networks = ["127.0.0.0/8"]
+timeout = "1s"
+connect_timeout = "1s"
 client_id = "cl13ntIdZw8"
 client_secret = "0rgS3cr3tW7"
 fields = { Name = "name" }
@@ -150,6 +158,6 @@ on_both! {
             assert!(seen.contains(told), "{told:?} is not in {seen}");
         }
         assert!(seen.contains("invalid_client from the token endpoint (bad (secret)"), "{seen}");
-        relay.relay.shutdown(Duration::from_secs(10)).await.unwrap();
+        world.finish([relay]).await;
     }
 }
