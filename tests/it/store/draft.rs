@@ -86,7 +86,7 @@ impl Draft {
         let mut draft = self.success(outbox_id, attempt);
         for settlement in &mut draft.record.settle {
             if let Some(ended) = &mut settlement.attempt {
-                ended.report.excerpt = Some(Secrets::none().excerpt(excerpt.as_bytes(), excerpt.len()));
+                ended.report.excerpt = Some(Secrets::none().excerpt(excerpt.as_bytes(), 1_000));
                 ended.report.detail = Some(excerpt.to_owned());
             }
         }
