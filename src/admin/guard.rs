@@ -5,6 +5,8 @@
 //! limits, so that no handler ever waits for a client; but rows come in bodies of many megabytes, so `outbox` reads its own,
 //! once the token has been seen.
 
+use std::sync::Arc;
+
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
@@ -14,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use super::outbox;
 use super::problem::Problem;
+use super::room::Place;
 use super::server::Limits;
 
 /// What the guard needs.
@@ -24,16 +27,21 @@ pub(super) struct Guard {
 }
 
 pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+    let place = request.extensions().get::<Arc<Place>>().cloned();
     let mut response = match whole(request, guard.limits).await {
-        Ok(request) => match guard.requests.spawn(next.run(request)).await {
-            Ok(response) => response,
-            Err(error) => {
-                tracing::error!(%error, "a request failed: a bug");
-                Problem::internal().into_response()
+        Ok(request) => {
+            place.as_ref().inspect(|place| place.works());
+            match guard.requests.spawn(next.run(request)).await {
+                Ok(response) => response,
+                Err(error) => {
+                    tracing::error!(%error, "a request failed: a bug");
+                    Problem::internal().into_response()
+                }
             }
-        },
+        }
         Err(problem) => problem.into_response(),
     };
+    place.inspect(|place| place.waits());
     let headers = response.headers_mut();
     // What the page is made of may be kept; what it shows may not.
     headers

@@ -29,6 +29,7 @@ mod process;
 mod query;
 mod replays;
 mod reply;
+mod room;
 mod routes;
 mod scraper;
 mod server;

@@ -246,6 +246,8 @@ impl From<AdminError> for Problem {
             }
             AdminError::NoReason
             | AdminError::NoEvidence
+            | AdminError::LongReason(_)
+            | AdminError::LongEvidence(_)
             | AdminError::NoRoute { .. }
             | AdminError::TokenExists(_)
             | AdminError::TokenName(_)

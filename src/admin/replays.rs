@@ -8,11 +8,11 @@ use axum::{Extension, Json};
 use super::access::Caller;
 use super::problem::Problem;
 use super::query::{Query, page_size, selection};
-use super::reply::{Because, Body, PathParts, Reply};
+use super::reply::{Because, Body, PathParts, Reply, at_most};
 use super::state::AdminState;
 use crate::store::admin::{
-    Created, DeliveryFilter, DeliveryId, DryRun, KeyMode, MissingRows, Replay, ReplayPage, ReplayRate,
-    ReplayRequest, ReplaySelection, ReplayState, RequestKey, StaleRows,
+    Created, DeliveryFilter, DeliveryId, DryRun, KeyMode, MAX_REASON_CHARS, MissingRows, Replay, ReplayPage,
+    ReplayRate, ReplayRequest, ReplaySelection, ReplayState, RequestKey, StaleRows,
 };
 
 /// The body of a request for a replay: one of `ids`, `filter`, `all` and `missing`, and why.
@@ -42,7 +42,8 @@ pub(super) struct Wanted {
     #[serde(default)]
     dry_run: bool,
     /// Why; a dry run needs no reason.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<MAX_REASON_CHARS, _>")]
+    #[schema(max_length = 1000)]
     reason: String,
 }
 

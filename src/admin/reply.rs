@@ -5,7 +5,8 @@ use axum::body::{Body as RawBody, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 
 use super::problem::Problem;
 use crate::store::admin::RequestKey;
@@ -19,12 +20,25 @@ pub(super) struct Body<T>(pub(super) T);
 /// The variable parts of a path.
 pub(super) struct PathParts<T>(pub(super) T);
 
+/// A text of at most `CHARS` characters. Where it is not needed it may not be longer either, so that a dry run takes what the act
+/// itself would.
+pub(super) fn at_most<'de, const CHARS: usize, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.chars().count() > CHARS {
+        let problem = format!("it may have {CHARS} characters; shorten it, and name where more can be read");
+        return Err(D::Error::custom(problem));
+    }
+    Ok(text)
+}
+
 /// The body of a request that changes something and needs no more than a reason.
 #[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Because {
     /// Why; goes on record.
-    #[schema(min_length = 1, pattern = "\\S", examples("crm is back"))]
+    #[schema(min_length = 1, max_length = 1000, pattern = "\\S", examples("crm is back"))]
     pub(super) reason: String,
 }
 
@@ -77,9 +91,17 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
 impl RequestKey {
     /// The Idempotency-Key that came with a request, if one did.
     pub(super) fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
-        let Some(value) = headers.get("idempotency-key") else {
+        let mut given = headers.get_all("idempotency-key").iter();
+        let Some(value) = given.next() else {
             return Ok(None);
         };
+        if given.next().is_some() {
+            // Which of them was meant nobody can tell.
+            return Err(Problem::bad_header(
+                "Idempotency-Key",
+                "it came more than once; send one",
+            ));
+        }
         let text = value.to_str().map_err(|_| {
             Problem::bad_header("Idempotency-Key", "it may hold visible ASCII characters only")
         })?;

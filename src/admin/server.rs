@@ -15,12 +15,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::process::Process;
+use super::room::{Place, Room};
 use super::routes;
 use super::state::{AdminSettings, AdminState};
 use crate::store::admin::AdminStore;
@@ -28,7 +29,8 @@ use crate::store::admin::AdminStore;
 /// What the server allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once; more wait to be accepted.
+    /// Connections at once. For one more, the one that has waited longest for its client is closed; while all are at work, it
+    /// waits.
     pub connections: usize,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub head_timeout: Duration,
@@ -121,14 +123,10 @@ async fn accept(
     stop: CancellationToken,
     requests: TaskTracker,
 ) {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let room = Room::new(limits.connections);
     let connections = TaskTracker::new();
     while let Some((stream, remote, place)) = next(&listener, &room, &stop).await {
-        let connection = serve(stream, remote, router.clone(), limits, stop.clone());
-        connections.spawn(async move {
-            connection.await;
-            drop(place);
-        });
+        connections.spawn(serve(stream, remote, place, router.clone(), limits, stop.clone()));
     }
     connections.close();
     connections.wait().await;
@@ -140,14 +138,13 @@ async fn accept(
 /// The next connection, once there is room for it; none when the server is to stop.
 async fn next(
     listener: &TcpListener,
-    room: &Arc<Semaphore>,
+    room: &Arc<Room>,
     stop: &CancellationToken,
-) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, SocketAddr, Arc<Place>)> {
     let accepted = async {
-        let place = Arc::clone(room).acquire_owned().await.ok()?;
         loop {
             match listener.accept().await {
-                Ok((stream, remote)) => return Some((stream, remote, place)),
+                Ok((stream, remote)) => return (stream, remote, room.enter().await),
                 Err(error) => {
                     tracing::warn!(%error, "the admin server could not take a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -157,20 +154,23 @@ async fn next(
     };
     tokio::select! {
         () = stop.cancelled() => None,
-        connection = accepted => connection,
+        connection = accepted => Some(connection),
     }
 }
 
 async fn serve(
     stream: TcpStream,
     remote: SocketAddr,
+    place: Arc<Place>,
     router: Router,
     limits: Limits,
     stop: CancellationToken,
 ) {
     let router = TowerToHyperService::new(router);
+    let at = Arc::clone(&place);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Remote(remote));
+        request.extensions_mut().insert(Arc::clone(&at));
         answer(router.clone(), request)
     });
     let connection = http1::Builder::new()
@@ -181,6 +181,7 @@ async fn serve(
     // How a connection ends is the client's affair; what it asked for has been logged where it was handled.
     tokio::select! {
         _ = &mut connection => return,
+        () = place.made_way() => return,
         () = stop.cancelled() => {}
         () = tokio::time::sleep(limits.connection_age) => {}
     }

@@ -6,10 +6,11 @@ use axum::{Extension, Json};
 use super::access::Caller;
 use super::problem::Problem;
 use super::query::selection;
-use super::reply::{Because, Body, PathParts, Reply};
+use super::reply::{Because, Body, PathParts, Reply, at_most};
 use super::state::AdminState;
 use crate::store::admin::{
-    AdminError, Cancelled, DeliveryFilter, DeliveryId, Evidence, Hurried, Marked, Selection, SkippedHead,
+    AdminError, Cancelled, DeliveryFilter, DeliveryId, Evidence, Hurried, MAX_EVIDENCE_CHARS,
+    MAX_REASON_CHARS, Marked, Selection, SkippedHead,
 };
 
 /// The body of a request that changes many deliveries: one of `ids`, `filter` and `all`, and why.
@@ -28,7 +29,8 @@ pub(super) struct Many {
     #[serde(default)]
     dry_run: bool,
     /// Why; a dry run needs no reason.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<MAX_REASON_CHARS, _>")]
+    #[schema(max_length = 1000)]
     reason: String,
 }
 
@@ -48,10 +50,12 @@ pub(super) struct MarkMany {
     #[serde(default)]
     dry_run: bool,
     /// Why; a dry run needs no reason.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<MAX_REASON_CHARS, _>")]
+    #[schema(max_length = 1000)]
     reason: String,
     /// How it is known that the receiver took them. A dry run needs none.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most::<MAX_EVIDENCE_CHARS, _>")]
+    #[schema(max_length = 4000)]
     evidence: String,
 }
 
@@ -60,8 +64,10 @@ pub(super) struct MarkMany {
 #[serde(deny_unknown_fields)]
 pub(super) struct MarkOne {
     /// Why.
+    #[schema(max_length = 1000)]
     reason: String,
     /// How it is known that the receiver took it, for example the id that it gave.
+    #[schema(max_length = 4000)]
     evidence: String,
 }
 

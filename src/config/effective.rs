@@ -17,9 +17,7 @@ use super::secret::origin;
 use super::units::{UNBOUNDED, duration_text, rate_text, size_text};
 use super::{AdminConfig, Config, DatabaseConfig, LogConfig, RelayConfig};
 use crate::core::policy::IdempotencyWindow;
-
-/// What stands in place of a secret.
-const SECRET: &str = "(secret)";
+use crate::core::secrets::SECRET;
 
 impl Display for Config {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

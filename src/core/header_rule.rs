@@ -26,6 +26,24 @@ const FORBIDDEN_NAMES: [&str; 7] = [
 /// What the relay's own headers begin with.
 const FORBIDDEN_PREFIXES: [&str; 2] = ["webhook-", "aftercommit-"];
 
+/// Configured headers whose values are no secrets, whatever else may be one.
+const OPEN_NAMES: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
+
+/// What stands in the name of a header that gives access.
+const ACCESS_WORDS: [&str; 11] = [
+    "authorization",
+    "auth-",
+    "cookie",
+    "token",
+    "secret",
+    "password",
+    "credential",
+    "signature",
+    "api-key",
+    "apikey",
+    "access-key",
+];
+
 /// A header that may not be set. The message never repeats the value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("header {name:?} {fault}")]
@@ -79,6 +97,17 @@ pub fn check_name(name: &str) -> Result<(), BadHeader> {
     } else {
         Ok(())
     }
+}
+
+/// Whether the value of a configured header may be shown. Of any other it is only whoever configured it that knows.
+pub fn is_open(name: &str) -> bool {
+    OPEN_NAMES.iter().any(|open| name.eq_ignore_ascii_case(open))
+}
+
+/// Whether the value of a header that a row brings gives access, by its name: it is not shown.
+pub fn gives_access(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ACCESS_WORDS.iter().any(|word| name.contains(word))
 }
 
 fn check_value(value: &str) -> Result<(), HeaderFault> {
@@ -157,6 +186,24 @@ mod tests {
         ] {
             assert_eq!(fault(name, "v"), Some(HeaderFault::Reserved), "{name}");
         }
+    }
+
+    #[test]
+    fn what_gives_access_is_told_by_its_name() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "Cookie",
+            "X-Api-Key",
+            "x-auth-key",
+            "x-hub-signature-256",
+        ] {
+            assert!(gives_access(name) && !is_open(name), "{name}");
+        }
+        for name in ["traceparent", "x-tenant", "idempotency-key", "x-author", "accept"] {
+            assert!(!gives_access(name), "{name}");
+        }
+        assert!(is_open("Content-Type"));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use super::secrets::Excerpt;
+
 /// What an attempt met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -109,9 +111,8 @@ pub struct Report {
     pub http_status: Option<u16>,
     /// A sentence for a person: what went wrong, without secrets and without the URL beyond scheme and host.
     pub detail: Option<String>,
-    /// What the receiver said: of this row, where the answer is about several, else how the answer starts. Lossy text,
-    /// capped.
-    pub excerpt: Option<String>,
+    /// What the receiver said: of this row, where the answer is about several, else how the answer starts.
+    pub excerpt: Option<Excerpt>,
     /// SHA-256 of the body that was sent; none if no request was made.
     pub body_digest: Option<[u8; 32]>,
     /// From the first byte out to the last byte in, or to the failure.

@@ -16,6 +16,7 @@ use url::Url;
 use super::answer::{Answer, BodyCaps};
 use super::failure::{Failure, cause};
 use super::resolver::{GuardedResolver, Lookup};
+use super::secrets::{KnownSecrets, Sent};
 use crate::clock::Clock;
 use crate::core::target::{BadTarget, TargetRule};
 
@@ -23,7 +24,7 @@ use crate::core::target::{BadTarget, TargetRule};
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// What a client is held to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Guards {
     /// Where it may connect to.
     pub rule: TargetRule,
@@ -36,6 +37,8 @@ pub struct Guards {
     pub proxy: Option<Url>,
     /// Of the response.
     pub body: BodyCaps,
+    /// What nothing that is kept of an answer may hold.
+    pub secrets: Arc<KnownSecrets>,
 }
 
 /// An HTTP client for one URL.
@@ -43,11 +46,11 @@ pub struct GuardedClient {
     http: Client,
     origin: String,
     body: BodyCaps,
+    secrets: Arc<KnownSecrets>,
     clock: Arc<dyn Clock>,
 }
 
 /// One request and what came of it.
-#[derive(Debug)]
 pub struct Exchange {
     /// The answer, or why there is none.
     pub result: Result<Answer, Failure>,
@@ -84,6 +87,7 @@ impl GuardedClient {
             http,
             origin,
             body: guards.body,
+            secrets: Arc::clone(&guards.secrets),
             clock,
         })
     }
@@ -100,13 +104,14 @@ impl GuardedClient {
 
     /// The same for an answer that is read within other caps.
     pub async fn send_for(&self, request: Request, body: BodyCaps) -> Exchange {
+        let sent = Sent::with(&request);
         let start = self.clock.monotonic();
         #[expect(
             clippy::disallowed_methods,
             reason = "this is the guarded client that everything else sends with"
         )]
         let result = match self.http.execute(request).await {
-            Ok(response) => Ok(Answer::read(response, body).await),
+            Ok(response) => Ok(Answer::read(response, body, &self.secrets, &sent).await),
             Err(error) => Err(Failure::of(error, &self.origin)),
         };
         Exchange {

@@ -5,7 +5,7 @@
 
 use std::error::Error;
 
-use super::answer::printable;
+use crate::core::printable::printable;
 
 /// No answer arrived. Each carries a sentence for a person, without secrets and with no more of the URL than its
 /// scheme, host and port.

@@ -3,22 +3,18 @@
 //! A [`Sketch`] is made of the very request that would go out. Whatever is marked as sensitive there is not shown.
 
 use reqwest::Request;
-use reqwest::header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
+use reqwest::header::HeaderValue;
 use serde::Serialize;
 use url::Url;
 
-use super::answer::printable;
 use crate::core::outcome::Report;
+use crate::core::printable::printable;
+use crate::core::secrets::SECRET;
 
-/// What stands in place of a secret.
-const SECRET: &str = "(secret)";
 /// What stands in place of a path that can be a secret.
 const HIDDEN_PATH: &str = "(path not shown)";
 /// No header value is shown at more than this many bytes; none that may be sent is longer.
 const MAX_VALUE_BYTES: usize = 4096;
-
-/// Headers whose values give access, marked or not: a row may bring them.
-static SECRET_HEADERS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION];
 
 /// What the deliveries of a batch come to.
 #[derive(Debug, Default)]
@@ -59,7 +55,7 @@ impl Sketch {
             method: request.method().to_string(),
             url: request.url().to_string(),
             headers: headers
-                .map(|(name, value)| (name.to_string(), shown(name, value)))
+                .map(|(name, value)| (name.to_string(), shown(value)))
                 .collect(),
             body: body.map(|body| String::from_utf8_lossy(body).into_owned()),
             note: None,
@@ -106,8 +102,8 @@ pub(super) fn no_credential() -> HeaderValue {
     value
 }
 
-fn shown(name: &HeaderName, value: &HeaderValue) -> String {
-    if value.is_sensitive() || SECRET_HEADERS.contains(name) {
+fn shown(value: &HeaderValue) -> String {
+    if value.is_sensitive() {
         SECRET.to_owned()
     } else {
         printable(value.as_bytes(), MAX_VALUE_BYTES)
@@ -131,8 +127,6 @@ mod tests {
             .unwrap();
         let mut request = Request::new(Method::POST, url.clone());
         let headers = request.headers_mut();
-        headers.insert("authorization", HeaderValue::from_static("Bearer canary"));
-        headers.insert("cookie", HeaderValue::from_static("canary"));
         let mut sensitive = HeaderValue::from_static("canary");
         sensitive.set_sensitive(true);
         headers.insert("x-api-key", sensitive);
@@ -140,7 +134,7 @@ mod tests {
         let sketch = Sketch::of(&request, vec![0]).without_path(&url);
         assert!(!format!("{sketch:?}").contains("canary"), "{sketch:?}");
         assert_eq!(sketch.url, "https://example.com:8443/(path not shown)");
-        assert_eq!(sketch.headers[3], ("x-trace".to_owned(), "7".to_owned()));
+        assert_eq!(sketch.headers[1], ("x-trace".to_owned(), "7".to_owned()));
     }
 
     #[test]

@@ -22,12 +22,13 @@ use super::answer::BodyCaps;
 use super::client::{ClientError, GuardedClient, Guards};
 use super::preview::{Preview, Sketch};
 use super::resolver::{Lookup, SystemLookup};
+use super::secrets::{KnownSecrets, in_signing, in_url};
 use super::signing::Signer;
 use super::trial::Tried;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::destination::WebhookConfig;
-use crate::core::header_rule::{BadHeader, MAX_HEADERS};
+use crate::core::header_rule::{BadHeader, MAX_HEADERS, is_open};
 use crate::core::outcome::Report;
 use crate::core::signature::BadSigningSecret;
 use crate::core::target::TargetRule;
@@ -159,6 +160,9 @@ impl Destination for Webhook {
 
 fn guards(name: &str, config: &WebhookConfig) -> Guards {
     let bytes = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
+    // Configured headers are in every request.
+    let mut secrets = in_url(&config.url);
+    secrets.extend(&in_signing(&config.secrets));
     Guards {
         rule: TargetRule {
             destination: name.to_owned(),
@@ -173,6 +177,7 @@ fn guards(name: &str, config: &WebhookConfig) -> Guards {
             keep: bytes(config.keep_response_bytes),
             parse: 0,
         },
+        secrets: KnownSecrets::new(secrets, config.proxy.as_ref()),
     }
 }
 
@@ -183,7 +188,7 @@ fn configured_headers(config: &WebhookConfig) -> Result<HeaderMap, WebhookError>
     let mut headers = HeaderMap::with_capacity(config.headers.len());
     for (name, value) in &config.headers {
         let (name, mut value) = request::header(name, value.expose_secret(), &config.key_header)?;
-        value.set_sensitive(true);
+        value.set_sensitive(!is_open(name.as_str()));
         headers.insert(name, value);
     }
     Ok(headers)

@@ -5,7 +5,7 @@ mod api;
 mod audit;
 mod between;
 mod cancels;
-mod client;
+pub(crate) mod client;
 mod destinations;
 mod doctor;
 mod failures;

@@ -9,6 +9,7 @@ mod breaker;
 mod codes;
 mod crm;
 mod decisions;
+mod echoes;
 mod fairness;
 mod faults;
 mod hubspot;

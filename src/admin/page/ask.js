@@ -21,7 +21,7 @@ import { patch } from './patch.js';
 /** @param {Question} question */
 export function ask(question) {
   const reason = h('input', { id: 'reason', required: true, maxlength: 1000, autocomplete: 'off' });
-  const evidence = question.evidence ? h('input', { id: 'evidence', required: true, maxlength: 1000, autocomplete: 'off' }) : null;
+  const evidence = question.evidence ? h('input', { id: 'evidence', required: true, maxlength: 4000, autocomplete: 'off' }) : null;
   const trouble = h('div', { role: 'alert' });
   const confirm = h('button', { type: 'submit', class: question.danger ? 'danger' : 'main', disabled: question.idle }, question.confirm);
   /** @param {Event} event */

@@ -147,6 +147,7 @@ impl Sending<'_> {
         if let Ok(answer) = &result {
             evidence.status = Some(answer.status);
             evidence.excerpt.clone_from(&answer.excerpt);
+            evidence.secrets.clone_from(&answer.secrets);
         }
         result
     }

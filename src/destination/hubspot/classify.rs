@@ -8,8 +8,8 @@ use reqwest::header::HeaderMap;
 
 use super::wire::Problem;
 use crate::core::outcome::{Outcome, Refusal, Scope};
+use crate::core::printable::printable;
 use crate::core::time::Timestamp;
-use crate::destination::answer::printable;
 use crate::destination::status;
 
 /// What a row met, and a sentence on it.

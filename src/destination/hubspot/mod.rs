@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Request;
+use secrecy::ExposeSecret;
 use tokio::sync::Mutex;
 use url::Url;
 
@@ -37,12 +38,14 @@ use super::client::{ClientError, Exchange, GuardedClient, Guards};
 use super::preflight::Finding;
 use super::preview::Preview;
 use super::resolver::SystemLookup;
+use super::secrets::KnownSecrets;
 use super::usage::{Heard, LastHeard};
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
+use crate::config::destination::HubspotConfig;
 use crate::config::destination::hubspot::HubspotAccess;
-use crate::config::destination::{CrmConfig, HubspotConfig};
 use crate::core::outcome::Report;
+use crate::core::secrets::Secrets;
 use crate::core::target::TargetRule;
 use crate::core::time::Timestamp;
 use calls::Sending;
@@ -77,7 +80,7 @@ impl HubSpot {
         let HubspotConfig { crm, access } = config;
         let client =
             |guards| GuardedClient::new(&crm.url, &guards, Arc::new(SystemLookup), Arc::clone(&clock));
-        let guards = guards(name, crm);
+        let guards = guards(name, config);
         let source = match access {
             HubspotAccess::PrivateApp(token) => Source::Private(token.clone()),
             HubspotAccess::OAuth {
@@ -94,6 +97,7 @@ impl HubSpot {
                 client_id: client_id.clone(),
                 client_secret: client_secret.clone(),
                 refresh_token: Mutex::new(RefreshToken::configured(refresh_token)),
+                secrets: Arc::clone(&guards.secrets),
                 destination: name.to_owned(),
             })),
         };
@@ -125,9 +129,9 @@ impl Portal {
     }
 }
 
-fn guards(name: &str, config: &CrmConfig) -> Guards {
+fn guards(name: &str, config: &HubspotConfig) -> Guards {
     let bytes = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
-    let transport = &config.transport;
+    let transport = &config.crm.transport;
     let read = bytes(transport.max_response_bytes);
     Guards {
         rule: TargetRule {
@@ -143,7 +147,20 @@ fn guards(name: &str, config: &CrmConfig) -> Guards {
             keep: bytes(transport.keep_response_bytes),
             parse: read,
         },
+        secrets: KnownSecrets::new(secrets(&config.access), transport.proxy.as_ref()),
     }
+}
+
+fn secrets(access: &HubspotAccess) -> Secrets {
+    let secrets = match access {
+        HubspotAccess::PrivateApp(token) => vec![token],
+        HubspotAccess::OAuth {
+            client_id,
+            client_secret,
+            refresh_token,
+        } => vec![client_id, client_secret, refresh_token],
+    };
+    Secrets::of(secrets.into_iter().map(ExposeSecret::expose_secret))
 }
 
 #[async_trait::async_trait]

@@ -4,6 +4,7 @@
 //! more people than may have it, and a file of secrets is not ours to write. The configuration still has the old one, which
 //! is what a restart begins with, so the log says once that it was replaced.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -18,7 +19,7 @@ use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
 use crate::destination::client::GuardedClient;
 use crate::destination::failure::Failure;
-use crate::destination::secrets::{SentSecrets, refusal};
+use crate::destination::secrets::{KnownSecrets, refusal};
 use crate::destination::status::asked_wait;
 
 /// What the token endpoint needs to be asked.
@@ -30,6 +31,8 @@ pub(super) struct OAuth {
     pub(super) client_id: SecretString,
     pub(super) client_secret: SecretString,
     pub(super) refresh_token: Mutex<RefreshToken>,
+    /// Where a token that is replaced is made known.
+    pub(super) secrets: Arc<KnownSecrets>,
 }
 
 /// The refresh token in use. Never shown: it derives no `Debug`.
@@ -138,15 +141,16 @@ impl OAuth {
     pub(super) async fn renew(&self, now: Timestamp) -> Result<Granted, TokenTrouble> {
         let mut refresh_token = self.refresh_token.lock().await;
         let request = self.request(&refresh_token.token);
-        let sent = SentSecrets::in_form(&request);
         let answer = match self.client.send(request).await.result {
             Ok(answer) => answer,
             Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
                 return Err(TokenTrouble::Unreachable(format!("no access token: {why}")));
             }
         };
-        let granted = read(&answer, &sent, now)?;
-        if refresh_token.hand_over(granted.refresh_token) == Handover::Replaced {
+        let granted = read(&answer, now)?;
+        let handover = refresh_token.hand_over(granted.refresh_token);
+        self.secrets.take_over(refresh_token.token.expose_secret());
+        if handover == Handover::Replaced {
             tracing::warn!(
                 destination = self.destination,
                 "HubSpot has replaced the refresh token; the new one is kept in memory only, so a restart begins with the \
@@ -172,7 +176,7 @@ impl OAuth {
     }
 }
 
-fn read(answer: &Answer, sent: &SentSecrets, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
+fn read(answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
     let status = answer.status;
     match status {
         200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
@@ -188,7 +192,7 @@ fn read(answer: &Answer, sent: &SentSecrets, now: Timestamp) -> Result<TokenAnsw
             let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
             let code = error.status.or(error.error).unwrap_or_default();
             let reason = error.message.or(error.error_description).unwrap_or_default();
-            let refusal = refusal(status, &code, &reason, sent);
+            let refusal = refusal(status, &code, &reason, &answer.secrets);
             Err(TokenTrouble::Refused(format!(
                 "no access token: {refusal}; check client id, client secret and refresh token, then resume"
             )))

@@ -212,6 +212,6 @@ fn unreachable(failure: Failure) -> Finding {
 }
 
 fn judged(answer: &Answer, now: Timestamp) -> Judgement {
-    let problem = Problem::read(&answer.body);
+    let problem = Problem::read(answer);
     refused(answer.status, &answer.headers, problem.as_ref(), now)
 }

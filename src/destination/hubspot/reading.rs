@@ -139,10 +139,10 @@ pub(super) fn omitted() -> Judgement {
 fn success(answer: &Answer, now: Timestamp) -> Result<BatchAnswer, Judgement> {
     let status = answer.status;
     if !(200..300).contains(&status) {
-        let problem = Problem::read(&answer.body);
+        let problem = Problem::read(answer);
         return Err(refused(status, &answer.headers, problem.as_ref(), now));
     }
-    serde_json::from_slice(&answer.body).map_err(|_| Judgement {
+    BatchAnswer::read(answer).ok_or_else(|| Judgement {
         met: Met::Outcome(Outcome::Unknown),
         detail: Some(match &answer.trouble {
             Some(trouble) => format!("HTTP {status}, but {trouble}"),

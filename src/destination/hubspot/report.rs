@@ -7,13 +7,15 @@ use super::oauth::TokenTrouble;
 use super::plan::LeftOut;
 use super::request::Body;
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
-use crate::destination::answer::printable;
+use crate::core::secrets::{Excerpt, Secrets};
 
 /// What is known of a call, whatever it means for its rows.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Evidence {
     pub(super) status: Option<u16>,
-    pub(super) excerpt: Option<String>,
+    pub(super) excerpt: Option<Excerpt>,
+    /// What the answer may repeat and nobody may read.
+    pub(super) secrets: Secrets,
     pub(super) duration: Duration,
     digest: [u8; 32],
     /// Bytes that are kept of what is said of a row.
@@ -33,6 +35,7 @@ impl Evidence {
         Self {
             status: None,
             excerpt: None,
+            secrets: Secrets::none(),
             duration: Duration::ZERO,
             digest: body.digest,
             keep,
@@ -41,13 +44,15 @@ impl Evidence {
 
     /// The same for each row of an answer that says something of each: of several, its start is about others.
     pub(super) fn of_each(&self, company: Company) -> Self {
-        let excerpt = self.excerpt.clone().filter(|_| company == Company::Alone);
-        Self { excerpt, ..*self }
+        Self {
+            excerpt: self.excerpt.clone().filter(|_| company == Company::Alone),
+            ..self.clone()
+        }
     }
 
     /// What is kept of the answer for people to read: what it says of the row alone, else how it starts.
-    fn excerpt(&self, words: Option<String>) -> Option<String> {
-        let words = words.map(|words| printable(words.as_bytes(), self.keep));
+    fn excerpt(&self, words: Option<String>) -> Option<Excerpt> {
+        let words = words.map(|words| self.secrets.excerpt(words.as_bytes(), self.keep));
         words.or_else(|| self.excerpt.clone())
     }
 }
@@ -125,10 +130,11 @@ mod tests {
     use super::*;
 
     /// What a row keeps of an answer in this company, if `words` are about it alone.
-    fn kept(company: Company, words: Option<&str>) -> Option<String> {
+    fn kept(company: Company, words: Option<&str>) -> Option<Excerpt> {
         let evidence = Evidence {
             status: Some(207),
-            excerpt: Some("{…".to_owned()),
+            excerpt: Some(Secrets::none().excerpt("{…".as_bytes(), 4)),
+            secrets: Secrets::none(),
             duration: Duration::ZERO,
             digest: [0; 32],
             keep: 4,

@@ -7,13 +7,27 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The answer to a batch call.
+use crate::core::secrets::Secrets;
+use crate::destination::answer::Answer;
+
+/// The answer to a batch call, see [`BatchAnswer::read`].
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct BatchAnswer {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) results: Vec<Record>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) errors: Vec<Problem>,
+}
+
+impl BatchAnswer {
+    /// Reads the body of an answer; none if it is something else.
+    pub(super) fn read(answer: &Answer) -> Option<Self> {
+        let mut read: Self = serde_json::from_slice(&answer.body).ok()?;
+        for problem in &mut read.errors {
+            problem.redact(&answer.secrets);
+        }
+        Some(read)
+    }
 }
 
 /// One record in it.
@@ -79,10 +93,25 @@ const LIST_IN_MESSAGE: &str = "Property values were not valid: ";
 
 impl Problem {
     /// Reads the body of a refused call; none if it is not HubSpot's JSON, a gateway's page for example.
-    pub(super) fn read(body: &[u8]) -> Option<Self> {
-        let problem: Self = serde_json::from_slice(body).ok()?;
+    pub(super) fn read(answer: &Answer) -> Option<Self> {
+        let mut problem: Self = serde_json::from_slice(&answer.body).ok()?;
+        problem.redact(&answer.secrets);
         let says_something = problem.category.is_some() || !problem.message.is_empty();
         says_something.then_some(problem)
+    }
+
+    /// Takes the secrets out of whatever of it goes into sentences: before any of them is cut. What rows are told by, its own
+    /// context, goes into none and stays as it is.
+    fn redact(&mut self, secrets: &Secrets) {
+        let details = self.errors.iter_mut();
+        let own = [&mut self.category, &mut self.policy_name].into_iter().flatten();
+        let texts = details.flat_map(|detail| {
+            let told = detail.context.values_mut().flat_map(texts_in);
+            detail.code.iter_mut().chain(told)
+        });
+        for text in own.chain([&mut self.message]).chain(texts) {
+            *text = secrets.without(text);
+        }
     }
 
     /// The list `name` of its context.
@@ -145,6 +174,14 @@ fn texts<'a>(context: &'a BTreeMap<String, Value>, name: &str) -> Vec<&'a str> {
     match context.get(name) {
         Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
         Some(Value::String(text)) => vec![text],
+        _ => vec![],
+    }
+}
+
+fn texts_in(value: &mut Value) -> Vec<&mut String> {
+    match value {
+        Value::Array(values) => values.iter_mut().flat_map(texts_in).collect(),
+        Value::String(text) => vec![text],
         _ => vec![],
     }
 }

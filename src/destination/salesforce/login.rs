@@ -18,7 +18,7 @@ use url::{Url, form_urlencoded};
 use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
-use crate::destination::secrets::{SentSecrets, refusal};
+use crate::destination::secrets::refusal;
 
 /// An assertion may not be good for longer.
 const ASSERTION_SECONDS: i64 = 180;
@@ -128,8 +128,8 @@ impl Login {
     }
 }
 
-/// Reads the answer of the token endpoint to a request with the secrets `sent`.
-pub(super) fn read(answer: &Answer, sent: &SentSecrets) -> Result<Granted, Trouble> {
+/// Reads the answer of the token endpoint.
+pub(super) fn read(answer: &Answer) -> Result<Granted, Trouble> {
     let status = answer.status;
     match status {
         200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
@@ -142,7 +142,7 @@ pub(super) fn read(answer: &Answer, sent: &SentSecrets) -> Result<Granted, Troub
         ))),
         400..=499 => {
             let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let refusal = refusal(status, &error.error, &error.error_description, sent);
+            let refusal = refusal(status, &error.error, &error.error_description, &answer.secrets);
             Err(Trouble::Refused(format!(
                 "no access token: {refusal}; check login_url, the connected app and the credentials here, then resume"
             )))

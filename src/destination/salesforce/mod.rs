@@ -29,6 +29,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::ExposeSecret;
 use url::Url;
 
 use super::answer::BodyCaps;
@@ -38,12 +39,15 @@ use super::failure::Failure;
 use super::preflight::Finding;
 use super::preview::Preview;
 use super::resolver::{Lookup, SystemLookup};
+use super::secrets::KnownSecrets;
 use super::usage::Heard;
 use super::{Destination, Outgoing, Rendering, UnknownRendering};
 use crate::clock::Clock;
 use crate::config::SalesforceConfig;
+use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
 use crate::core::key::IdempotencyKey;
 use crate::core::outcome::{Outcome, Report};
+use crate::core::secrets::Secrets;
 use crate::core::target::TargetRule;
 use crate::core::time::Timestamp;
 use classify::{Judgement, Met, judged};
@@ -167,6 +171,7 @@ impl Salesforce {
         let mut evidence = Evidence {
             status: None,
             excerpt: None,
+            secrets: Secrets::none(),
             keep: self.org.keep_response_bytes,
             digest,
             duration,
@@ -175,6 +180,7 @@ impl Salesforce {
             Ok(answer) => {
                 evidence.status = Some(answer.status);
                 evidence.excerpt.clone_from(&answer.excerpt);
+                evidence.secrets.clone_from(&answer.secrets);
                 self.org.reserve.note(&answer.headers, self.org.clock.monotonic());
                 reading::read(&answer, about, now)
             }
@@ -290,5 +296,14 @@ fn guards(name: &str, config: &SalesforceConfig) -> Guards {
             keep: bytes(transport.keep_response_bytes),
             parse: bytes(transport.max_response_bytes),
         },
+        secrets: KnownSecrets::new(secrets(&config.login), transport.proxy.as_ref()),
     }
+}
+
+fn secrets(login: &SalesforceLogin) -> Secrets {
+    let proof = match &login.proof {
+        LoginProof::ClientSecret(secret) => secret,
+        LoginProof::PrivateKey { pem, .. } => pem,
+    };
+    Secrets::of([login.client_id.expose_secret(), proof.expose_secret()])
 }

@@ -5,6 +5,7 @@ use super::plan::Call;
 use super::rendering::SalesforceRendering;
 use super::wire::{Written, problem};
 use crate::core::outcome::{Outcome, Refusal};
+use crate::core::secrets::Secrets;
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
 
@@ -58,11 +59,11 @@ pub(super) fn read(answer: &Answer, about: About, now: Timestamp) -> Reading {
         // An update is answered without a body up to version 45, a delete always.
         (204, _) => Reading::Alike(accepted(None)),
         (200..=299, _) => Reading::Alike(match serde_json::from_slice::<Written>(&answer.body) {
-            Ok(written) => of_one(&written, company),
+            Ok(written) => of_one(&written, company, &answer.secrets),
             Err(_) => unreadable(answer),
         }),
         (status, _) => {
-            let problem = problem(&answer.body);
+            let problem = problem(answer);
             Reading::Alike(of_request(
                 status,
                 &answer.headers,
@@ -80,7 +81,8 @@ fn collection(answer: &Answer, rows: usize, company: Company) -> Reading {
         return Reading::Alike(unreadable(answer));
     };
     if written.len() == rows {
-        return Reading::Each(written.iter().map(|one| of_one(one, company)).collect());
+        let of_one = |one| of_one(one, company, &answer.secrets);
+        return Reading::Each(written.iter().map(of_one).collect());
     }
     let detail = format!(
         "the answer is about {} records, and {rows} were sent",
@@ -92,11 +94,11 @@ fn collection(answer: &Answer, rows: usize, company: Company) -> Reading {
     })
 }
 
-fn of_one(written: &Written<'_>, company: Company) -> Judgement {
+fn of_one(written: &Written<'_>, company: Company, secrets: &Secrets) -> Judgement {
     if written.success {
         return accepted((company == Company::Others).then(|| written.success_words()));
     }
-    of_record(&written.errors.first().cloned().unwrap_or_default(), company)
+    of_record(&written.problem(secrets), company)
 }
 
 fn accepted(words: Option<String>) -> Judgement {

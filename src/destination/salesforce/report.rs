@@ -7,13 +7,15 @@ use super::login::Trouble;
 use super::plan::LeftOut;
 use super::session::AfterRefusal;
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
-use crate::destination::answer::printable;
+use crate::core::secrets::{Excerpt, Secrets};
 
 /// What is known of a request, whatever it means for its rows.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Evidence {
     pub(super) status: Option<u16>,
-    pub(super) excerpt: Option<String>,
+    pub(super) excerpt: Option<Excerpt>,
+    /// What the answer may repeat and nobody may read.
+    pub(super) secrets: Secrets,
     /// Bytes that are kept of what is said of a row.
     pub(super) keep: usize,
     pub(super) digest: [u8; 32],
@@ -23,13 +25,15 @@ pub(super) struct Evidence {
 impl Evidence {
     /// The same for each row of an answer that says something of each of so many: of several, its start is about others.
     pub(super) fn of_each(&self, rows: usize) -> Self {
-        let excerpt = self.excerpt.clone().filter(|_| rows == 1);
-        Self { excerpt, ..*self }
+        Self {
+            excerpt: self.excerpt.clone().filter(|_| rows == 1),
+            ..self.clone()
+        }
     }
 
     /// What is kept of the answer for people to read: what it says of the row alone, else how it starts.
-    fn excerpt(&self, words: Option<String>) -> Option<String> {
-        let words = words.map(|words| printable(words.as_bytes(), self.keep));
+    fn excerpt(&self, words: Option<String>) -> Option<Excerpt> {
+        let words = words.map(|words| self.secrets.excerpt(words.as_bytes(), self.keep));
         words.or_else(|| self.excerpt.clone())
     }
 }
@@ -128,10 +132,11 @@ mod tests {
     use crate::destination::salesforce::classify::judged;
 
     /// What a row keeps of an answer about so many, if `words` are about it alone.
-    fn kept(rows: usize, words: Option<&str>) -> Option<String> {
+    fn kept(rows: usize, words: Option<&str>) -> Option<Excerpt> {
         let evidence = Evidence {
             status: Some(200),
-            excerpt: Some("[…".to_owned()),
+            excerpt: Some(Secrets::none().excerpt("[…".as_bytes(), 4)),
+            secrets: Secrets::none(),
             keep: 4,
             digest: [0; 32],
             duration: Duration::ZERO,

@@ -15,7 +15,6 @@ use crate::core::time::Timestamp;
 use crate::destination::client::{GuardedClient, Guards};
 use crate::destination::failure::Failure;
 use crate::destination::resolver::Lookup;
-use crate::destination::secrets::SentSecrets;
 
 /// What requests are sent with.
 #[derive(Clone)]
@@ -161,9 +160,8 @@ impl Sessions {
             .login
             .request(now)
             .map_err(|bad| Trouble::Refused(bad.to_string()))?;
-        let sent = SentSecrets::in_form(&request);
         match self.client.send(request).await.result {
-            Ok(answer) => read(&answer, &sent),
+            Ok(answer) => read(&answer),
             Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
                 Err(Trouble::Unreachable(format!("no access token: {why}")))
             }
@@ -172,8 +170,12 @@ impl Sessions {
 
     /// The instance that the endpoint names must pass the same guards as any URL.
     fn open(&self, granted: &Granted) -> Result<(Arc<Instance>, HeaderValue), Trouble> {
-        let refused =
-            |why: String| Trouble::Refused(format!("cannot use the instance that the login names: {why}"));
+        let known = &self.guards.secrets;
+        known.take_over(&granted.access_token);
+        let refused = |why: String| {
+            let why = known.all().without(&why);
+            Trouble::Refused(format!("cannot use the instance that the login names: {why}"))
+        };
         let authorization = bearer(&granted.access_token).ok_or_else(|| {
             Trouble::Refused("the access token holds characters that no header can carry".to_owned())
         })?;

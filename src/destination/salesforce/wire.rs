@@ -3,12 +3,15 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::core::secrets::Secrets;
+use crate::destination::answer::Answer;
+
 /// What became of one record.
 #[derive(Debug, Deserialize)]
 pub(super) struct Written<'a> {
     pub(super) success: bool,
     #[serde(default)]
-    pub(super) errors: Vec<Problem>,
+    errors: Vec<Problem>,
     /// For people to read, so whatever it is.
     #[serde(default, borrow)]
     id: Option<&'a RawValue>,
@@ -18,6 +21,11 @@ pub(super) struct Written<'a> {
 }
 
 impl Written<'_> {
+    /// Why it was not written: the first error.
+    pub(super) fn problem(&self, secrets: &Secrets) -> Problem {
+        self.errors.first().cloned().unwrap_or_default().without(secrets)
+    }
+
     /// A success in Salesforce's words: `{"id":"001…","success":true,"errors":[],"created":true}`.
     pub(super) fn success_words(&self) -> String {
         let member = |name: &str, value: Option<&RawValue>| {
@@ -42,14 +50,27 @@ pub(super) struct Problem {
     pub(super) fields: Vec<String>,
 }
 
+impl Problem {
+    /// The same with the secrets taken out of whatever goes into sentences: before any of them is cut.
+    pub(super) fn without(self, secrets: &Secrets) -> Self {
+        Self {
+            code: secrets.without(&self.code),
+            message: secrets.without(&self.message),
+            fields: self.fields.iter().map(|field| secrets.without(field)).collect(),
+        }
+    }
+}
+
 /// The first error in the body of a refused request: an array of them, or, against the documents, a single one. Of an HTML
 /// page there is none.
-pub(super) fn problem(body: &[u8]) -> Option<Problem> {
+pub(super) fn problem(answer: &Answer) -> Option<Problem> {
+    let body = answer.body.as_slice();
     let first: Option<Problem> = if body.trim_ascii_start().starts_with(b"{") {
         serde_json::from_slice(body).ok()
     } else {
         let several = serde_json::from_slice::<Vec<Problem>>(body).ok();
         several.and_then(|problems| problems.into_iter().next())
     };
-    first.filter(|problem| !problem.code.is_empty())
+    let first = first.filter(|problem| !problem.code.is_empty())?;
+    Some(first.without(&answer.secrets))
 }

@@ -27,8 +27,8 @@ fn answered(answer: Answer, now: Timestamp) -> Report {
         status,
         headers,
         excerpt,
-        body: _,
         trouble,
+        ..
     } = answer;
     let outcome = status::classify(status, &headers, now);
     let refusal = (outcome != Outcome::Accepted).then(|| status::describe(status, &headers));

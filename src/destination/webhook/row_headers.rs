@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use super::request::{NotSendable, header};
-use crate::core::header_rule::MAX_HEADERS;
+use crate::core::header_rule::{MAX_HEADERS, gives_access};
 
 /// Reads `json`, an object of texts, into headers that a request may have beside the key's.
 pub(super) fn read(json: &str, key_header: &str) -> Result<Vec<(HeaderName, HeaderValue)>, NotSendable> {
@@ -23,6 +23,10 @@ pub(super) fn read(json: &str, key_header: &str) -> Result<Vec<(HeaderName, Head
     }
     headers
         .iter()
-        .map(|(name, value)| Ok(header(name, value, key_header)?))
+        .map(|(name, value)| {
+            let (name, mut value) = header(name, value, key_header)?;
+            value.set_sensitive(gives_access(name.as_str()));
+            Ok((name, value))
+        })
         .collect()
 }

@@ -2,6 +2,9 @@
 
 use super::AdminError;
 
+/// The longest reason, in characters: it stands in lists and in a line of the log.
+pub const MAX_REASON_CHARS: usize = 1_000;
+
 /// Who changes something, and from where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
@@ -37,16 +40,17 @@ impl Actor {
 }
 
 impl Act {
-    /// What `actor` does, for `reason`, which may not be empty.
+    /// What `actor` does, for `reason`: 1 to [`MAX_REASON_CHARS`] characters.
     pub fn new(actor: Actor, reason: &str) -> Result<Self, AdminError> {
         let reason = reason.trim();
-        if reason.is_empty() {
-            return Err(AdminError::NoReason);
+        match reason.chars().count() {
+            0 => Err(AdminError::NoReason),
+            long if long > MAX_REASON_CHARS => Err(AdminError::LongReason(long)),
+            _ => Ok(Self {
+                actor,
+                reason: reason.to_owned(),
+            }),
         }
-        Ok(Self {
-            actor,
-            reason: reason.to_owned(),
-        })
     }
 
     /// Who, and from where.

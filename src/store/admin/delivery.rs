@@ -1,13 +1,15 @@
 //! One delivery, whole: its row, its key, and every attempt that was made to pay it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::deliveries::Delivery;
 use super::filter::{DeliveryFilter, DeliveryId};
 use super::{AdminError, AdminStore, walk};
 use crate::core::canonical::{NotCanonical, RowHash};
+use crate::core::header_rule::gives_access;
 use crate::core::key::{IdempotencyKey, KeyFacts, KeyVersion};
 use crate::core::row::OutboxRow;
+use crate::core::secrets::SECRET;
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Database, Row, sql};
 use crate::store::fetch::OutboxColumns;
@@ -25,7 +27,7 @@ pub struct DeliveryDetail {
     pub payload: String,
     /// How many bytes that is.
     pub payload_bytes: usize,
-    /// A JSON object of text values, as text.
+    /// A JSON object of text values, as text; `(secret)` stands for those that give access, and for all of what is no such object.
     pub headers: Option<String>,
     /// The key that its requests carry now, as a token; none if the payload has no canonical form.
     pub idempotency_key: Option<String>,
@@ -77,7 +79,7 @@ impl AdminStore {
             generation: row.generation,
             payload_bytes: row.payload.len(),
             payload: row.payload.as_ref().to_owned(),
-            headers: row.headers.as_deref().map(str::to_owned),
+            headers: row.headers.as_deref().map(shown_headers),
             idempotency_key: key.as_ref().ok().cloned(),
             not_canonical: key.err().map(|problem| problem.to_string()),
             in_flight_since: in_flight.map(|in_flight| in_flight.since),
@@ -97,6 +99,18 @@ impl AdminStore {
         let row = OutboxColumns::of(row)?.outbox_row(row, row.int("id")?)?;
         Ok((delivery, row))
     }
+}
+
+/// The headers that a row brings, as its request is shown: without what gives access.
+fn shown_headers(json: &str) -> String {
+    // No request is made of anything else, so nobody misses it.
+    let Ok(mut headers) = serde_json::from_str::<BTreeMap<String, String>>(json) else {
+        return SECRET.to_owned();
+    };
+    for (_, value) in headers.iter_mut().filter(|(name, _)| gives_access(name)) {
+        SECRET.clone_into(value);
+    }
+    serde_json::json!(headers).to_string()
 }
 
 /// An attempt that is on the wire, or was when its relay died.

@@ -2,7 +2,9 @@
 
 use crate::store::StoreError;
 
+use super::act::MAX_REASON_CHARS;
 use super::filter::{DeliveryId, MAX_IDS};
+use super::mark_delivered::MAX_EVIDENCE_CHARS;
 
 /// Why a request of a person was not carried out. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +70,11 @@ pub enum AdminError {
     /// What changes something must say why.
     #[error("the reason is missing; say in a few words why, for the audit")]
     NoReason,
+    /// What changes something says in few words why.
+    #[error(
+        "the reason has {0} characters, and may have {MAX_REASON_CHARS}; shorten it, and name where more can be read"
+    )]
+    LongReason(usize),
     /// A request that narrows nothing down would touch every delivery.
     #[error(
         "nothing narrows the selection down; give ids or a filter, or say `all` if every delivery is meant"
@@ -82,6 +89,11 @@ pub enum AdminError {
     /// Who says that a receiver took something must say how that is known.
     #[error("the evidence is missing; say how it is known that the receiver took it, for the audit")]
     NoEvidence,
+    /// Evidence names what it goes by, it does not hold it.
+    #[error(
+        "the evidence has {0} characters, and may have {MAX_EVIDENCE_CHARS}; shorten it, and name where more can be read"
+    )]
+    LongEvidence(usize),
     /// Only what has ended can be replayed.
     #[error(
         "the filter selects pending deliveries only, which are owed already; name states that have ended"

@@ -9,6 +9,9 @@ use super::{Act, AdminError, AdminStore};
 use crate::store::StoreError;
 use crate::store::database::{Args, Transaction, sql};
 
+/// The longest evidence, in characters.
+pub const MAX_EVIDENCE_CHARS: usize = 4_000;
+
 /// How a person knows that the receiver took it. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence(String);
@@ -23,11 +26,14 @@ pub struct Marked {
 }
 
 impl Evidence {
-    /// What is known and from where, for example the id that the receiver gave; not empty.
+    /// What is known and from where, for example the id that the receiver gave; 1 to [`MAX_EVIDENCE_CHARS`]
+    /// characters.
     pub fn new(text: &str) -> Result<Self, AdminError> {
-        match text.trim() {
-            "" => Err(AdminError::NoEvidence),
-            text => Ok(Self(text.to_owned())),
+        let text = text.trim();
+        match text.chars().count() {
+            0 => Err(AdminError::NoEvidence),
+            long if long > MAX_EVIDENCE_CHARS => Err(AdminError::LongEvidence(long)),
+            _ => Ok(Self(text.to_owned())),
         }
     }
 

@@ -43,9 +43,10 @@ mod trial;
 mod trouble;
 mod walk;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::act::{Act, Actor};
+pub use self::act::{Act, Actor, MAX_REASON_CHARS};
 pub use self::audit::{AuditEntry, AuditFilter, AuditPage};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
@@ -57,7 +58,7 @@ pub use self::errors::LastError;
 pub use self::filter::{Cursor, DeliveryFilter, DeliveryId, MAX_IDS, Selection};
 pub use self::gauges::{Gauges, OwedGauge, Standing};
 pub use self::history::{DestinationHistory, History, Point, Span};
-pub use self::mark_delivered::{Evidence, Marked};
+pub use self::mark_delivered::{Evidence, MAX_EVIDENCE_CHARS, Marked};
 pub use self::pauses::{Pause, Paused};
 pub use self::replay::{Replay, ReplayState};
 pub use self::replay_missing::{MissingRow, MissingRows};
@@ -72,6 +73,7 @@ pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Sta
 pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 pub use self::trouble::{OldestInTrouble, Trouble, TroubleExample, TroubleGroup};
 
+use self::status::owed::LastWalk;
 use super::database::Database;
 
 /// The store as people see and steer it. Cheap to clone.
@@ -79,12 +81,17 @@ use super::database::Database;
 pub struct AdminStore {
     database: Database,
     lease_ttl: Duration,
+    last_walk: Arc<LastWalk>,
 }
 
 impl AdminStore {
     /// The store in this database. A relay that has been silent for `lease_ttl` counts as dead.
     pub fn new(database: Database, lease_ttl: Duration) -> Self {
-        Self { database, lease_ttl }
+        Self {
+            database,
+            lease_ttl,
+            last_walk: Arc::default(),
+        }
     }
 
     /// Where it is kept.

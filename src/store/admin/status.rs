@@ -1,5 +1,6 @@
 //! How things stand, for each destination and for the whole.
 
+pub(super) mod owed;
 mod read;
 
 use super::pauses::Pause;
@@ -38,7 +39,7 @@ pub struct DestinationStatus {
     pub failing: Option<Failing>,
     /// What its receiver said last of its daily limit, if it has one.
     pub usage: Option<NotedUsage>,
-    /// Deliveries that have not ended.
+    /// Deliveries that have not ended. Where more than 200,000 are owed in all, this and the next two can be ten seconds old.
     pub owed: u64,
     /// Of those, how many may be sent now.
     pub due: u64,

@@ -207,6 +207,20 @@ on_both! {
         assert!(client.post_with("/v1/replays", body, &long).await.problem(400).contains("1 to 255"));
     }
 
+    async fn of_two_idempotency_keys_in_one_request_none_is_taken(backend: Backend) {
+        let world = World::new(backend).await;
+        let client = Client::of(&world).await;
+        let twice = "idempotency-key: one\r\nidempotency-key: two\r\n";
+        let rows = r#"[{"topic": "orders", "row_key": "1", "op": "event", "payload": {}}]"#;
+        for (path, body) in [("/v1/replays", r#"{"all": true, "reason": "x"}"#), ("/v1/outbox", rows)] {
+            let detail = client.post_with(path, body, twice).await.problem(400);
+            assert!(detail.contains("it came more than once; send one"), "{detail}");
+        }
+        for table in ["replay", "outbox"] {
+            assert_eq!(world.number(&format!("select count(*) from aftercommit.{table}")).await, 0, "{table}");
+        }
+    }
+
     async fn what_the_api_does_not_know_is_a_problem_document_too(backend: Backend) {
         let world = World::new(backend).await;
         let limits = Limits { body_bytes: 1_000, ..Limits::default() };

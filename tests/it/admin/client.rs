@@ -7,7 +7,7 @@ use aftercommit::admin::{AdminServer, AdminSettings, Limits, Process};
 use aftercommit::clock::SystemClock;
 use aftercommit::relay::RelayMetrics;
 use aftercommit::store::RelayId;
-use aftercommit::store::admin::TokenText;
+use aftercommit::store::admin::{AdminStore, TokenText};
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,7 +18,7 @@ use super::world::World;
 pub(super) const TOKEN: &str = "a-token-for-tests";
 
 /// A server before the database of a world, and the way to it.
-pub(super) struct Client {
+pub(crate) struct Client {
     pub(super) server: AdminServer,
     pub(super) address: SocketAddr,
     pub(super) relay: RelayId,
@@ -26,8 +26,8 @@ pub(super) struct Client {
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
     body: String,
 }
@@ -38,13 +38,12 @@ impl Client {
     }
 
     pub(super) async fn with(world: &World, settings: AdminSettings, limits: Limits) -> Self {
-        let relay = RelayId(uuid::Uuid::from_u128(7));
-        let process = Process {
-            relay,
-            metrics: RelayMetrics::new(),
-            clock: Arc::new(SystemClock::start()),
-        };
-        Self::speaking_for(process, world, settings, limits).await
+        Self::speaking_for(process(), world, settings, limits).await
+    }
+
+    /// A server before this database, whoever works on it besides.
+    pub(crate) async fn before(store: AdminStore, settings: AdminSettings) -> Self {
+        Self::start(process(), store, settings, Limits::default()).await
     }
 
     /// A server that speaks for this process.
@@ -54,10 +53,14 @@ impl Client {
         settings: AdminSettings,
         limits: Limits,
     ) -> Self {
+        Self::start(process, world.admin.clone(), settings, limits).await
+    }
+
+    async fn start(process: Process, store: AdminStore, settings: AdminSettings, limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let relay = process.relay;
-        let server = AdminServer::start(listener, world.admin.clone(), process, settings, limits);
+        let server = AdminServer::start(listener, store, process, settings, limits);
         Self {
             server,
             address,
@@ -65,14 +68,14 @@ impl Client {
         }
     }
 
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.ask(&format!(
             "GET {path} HTTP/1.1\r\nauthorization: Bearer {TOKEN}\r\n"
         ))
         .await
     }
 
-    pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &str) -> Answer {
         self.post_with(path, body, "").await
     }
 
@@ -112,7 +115,15 @@ impl Client {
     }
 }
 
-pub(super) fn settings() -> AdminSettings {
+fn process() -> Process {
+    Process {
+        relay: RelayId(uuid::Uuid::from_u128(7)),
+        metrics: RelayMetrics::new(),
+        clock: Arc::new(SystemClock::start()),
+    }
+}
+
+pub(crate) fn settings() -> AdminSettings {
     AdminSettings {
         token: Some(SecretString::from(TOKEN)),
         destinations: vec!["crm".to_owned(), "hook".to_owned()],
@@ -149,7 +160,7 @@ impl Answer {
             .next()
     }
 
-    pub(super) fn body(&self) -> &str {
+    pub(crate) fn body(&self) -> &str {
         &self.body
     }
 

@@ -123,6 +123,17 @@ on_both! {
         assert_eq!(world.list(&since(None, Some(later)), 10).await.len(), 6);
     }
 
+    async fn of_the_headers_of_a_row_what_gives_access_is_not_shown(backend: Backend) {
+        let world = World::new(backend).await;
+        world.execute(
+            r#"insert into aftercommit.outbox (topic, row_key, op, payload, headers) values
+               ('orders', 'o', 'event', '{}', '{"Authorization": "Bearer canary", "x-api-key": "canary", "x-tenant": "acme"}')"#,
+        ).await;
+        let detail = world.admin.delivery(&id(1, "crm")).await.unwrap();
+        let shown = r#"{"Authorization":"(secret)","x-api-key":"(secret)","x-tenant":"acme"}"#;
+        assert_eq!(detail.headers.as_deref(), Some(shown));
+    }
+
     async fn one_delivery_is_shown_whole(backend: Backend) {
         let world = World::new(backend).await;
         world.commit_orders(1, 1).await;

@@ -11,6 +11,7 @@ use super::client::{Answer, Client, head_of_post, settings};
 use super::world::{Backend, World};
 
 const SHORT: Duration = Duration::from_millis(50);
+const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: t\r\n\r\n";
 
 async fn rest(stream: &mut tokio::net::TcpStream) -> Vec<u8> {
     let mut bytes = vec![];
@@ -82,27 +83,56 @@ async fn half_a_head_and_half_a_body_end_in_time() {
     late.problem(408);
 }
 
+/// An idle client, one with half a head and one with half a body are alike: nothing can be done for them.
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_and_are_served_when_others_end() {
+async fn clients_that_say_nothing_keep_nobody_out() {
     let world = World::new(Backend::Sqlite).await;
+    let limits = Limits {
+        connections: 60,
+        ..Limits::default()
+    };
+    let client = Client::with(&world, settings(), limits).await;
+    let half_a_body = head_of_post("/v1/destinations/crm/pause", 100, "");
+    let mut silent = vec![];
+    for said in ["", "GET /livez HTTP/1.1\r\nhost: te", half_a_body.as_str(), LIVE].repeat(50) {
+        let mut stream = client.connect().await;
+        // The first of them may be closed by now.
+        let _ = stream.write_all(said.as_bytes()).await;
+        silent.push(stream);
+    }
+    let alive = client.ask("GET /livez HTTP/1.1\r\n");
+    let alive = tokio::time::timeout(Duration::from_secs(1), alive).await;
+    assert_eq!(alive.expect("it answers within a second").status, 200);
+    let mut oldest = silent.swap_remove(0);
+    assert!(rest(&mut oldest).await.is_empty(), "it was closed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_under_way_makes_way_for_nobody() {
+    let world = World::new(Backend::Postgres).await;
+    world.commit_orders(1, 1).await;
     let limits = Limits {
         connections: 1,
         ..Limits::default()
     };
     let client = Client::with(&world, settings(), limits).await;
-    let mut first = client.connect().await;
-    let ask = b"GET /livez HTTP/1.1\r\nhost: t\r\n\r\n";
-    first.write_all(ask).await.unwrap();
-    let mut start = [0; 12];
-    first.read_exact(&mut start).await.unwrap();
-    assert_eq!(&start, b"HTTP/1.1 200");
-
-    let second = client.ask("GET /livez HTTP/1.1\r\n");
-    tokio::pin!(second);
-    let early = tokio::time::timeout(SHORT, &mut second).await;
-    assert!(early.is_err(), "two connections at once");
-    drop(first);
-    assert_eq!(second.await.status, 200);
+    let mut blocker = PgConnection::connect(&world.url).await.unwrap();
+    let lock = "begin; lock table aftercommit.outbox in access exclusive mode";
+    sqlx::raw_sql(lock).execute(&mut blocker).await.unwrap();
+    let first = client.post("/v1/deliveries/1/crm/cancel", r#"{"reason": "r"}"#);
+    let second = async {
+        world
+            .until("select count(*) = 1 from pg_locks where not granted")
+            .await;
+        let second = client.ask("GET /livez HTTP/1.1\r\n");
+        tokio::pin!(second);
+        let early = tokio::time::timeout(SHORT, &mut second).await;
+        assert!(early.is_err(), "two at once");
+        sqlx::raw_sql("rollback").execute(&mut blocker).await.unwrap();
+        second.await
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!((first.status, second.status), (200, 200));
 }
 
 #[tokio::test]

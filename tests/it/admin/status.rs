@@ -95,4 +95,20 @@ on_both! {
         world.admin.pause("later", &["later".to_owned()], &act()).await.unwrap();
         assert!(matches!(Act::new(Actor::new("ann", "a test"), "  "), Err(AdminError::NoReason)));
     }
+
+    async fn one_walk_through_much_that_is_owed_serves_who_asks_next(backend: Backend) {
+        let world = World::new(backend).await;
+        let owe = |first: u32, last: u32| format!(
+            "insert into aftercommit.owed (destination, outbox_id)
+             with recursive number (i) as (select {first} union all select i + 1 from number where i < {last})
+             select 'crm', i from number"
+        );
+        let owed = async || world.admin.status(&[]).await.unwrap().destinations[0].owed;
+        world.execute(&owe(1, 200_000)).await;
+        assert_eq!(owed().await, 200_000);
+        world.execute(&owe(200_001, 200_001)).await;
+        assert_eq!(owed().await, 200_001, "so few are counted each time");
+        world.execute(&owe(200_002, 200_002)).await;
+        assert_eq!(owed().await, 200_001, "the walk before serves");
+    }
 }

@@ -25,6 +25,8 @@ on_both! {
             ("9/crm/retry-now", r#"{"reason": "r"}"#, 404),
             ("9/crm/skip-head", r#"{"reason": "r"}"#, 404),
             ("2/crm/retry-now", r#"{"reason": ""}"#, 422),
+            ("2/crm/retry-now", &format!("{{\"reason\": \"{}\"}}", "ä".repeat(1_001)), 422),
+            ("1/crm/mark-delivered", &format!("{{\"reason\": \"r\", \"evidence\": \"{}\"}}", "ä".repeat(4_001)), 422),
         ] {
             client.post(&format!("/v1/deliveries/{path}"), body).await.problem(status);
         }
@@ -47,6 +49,9 @@ on_both! {
             let bare = client.post(&path, &format!("{{{dead}}}")).await.problem(422);
             assert!(bare.contains("is missing"), "{verb}: {bare}");
             client.post(&path, r#"{"reason": "r", "evidence": "e"}"#).await.problem(422);
+            let long = format!("{{{dead}, \"dry_run\": true, \"reason\": \"{}\"}}", "r".repeat(1_001));
+            let long = client.post(&path, &long).await.problem(422);
+            assert!(long.contains("may have 1000 characters; shorten it"), "{verb}: {long}");
         }
         let path = "/v1/deliveries/mark-delivered";
         let done = client.post(path, &format!("{{{dead}, \"reason\": \"r\", \"evidence\": \"e\"}}")).await.json();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aftercommit::core::decide::Counts;
 use aftercommit::core::delivery::Reason;
 use aftercommit::core::outcome::{Outcome, Refusal, Report};
+use aftercommit::core::secrets::Secrets;
 use aftercommit::core::time::Timestamp;
 use aftercommit::store::{
     Begin, DispatchId, EndedAttempt, Entry, Lease, Record, Recorded, RelayId, Settlement, SettlementKind,
@@ -85,7 +86,7 @@ impl Draft {
         let mut draft = self.success(outbox_id, attempt);
         for settlement in &mut draft.record.settle {
             if let Some(ended) = &mut settlement.attempt {
-                ended.report.excerpt = Some(excerpt.to_owned());
+                ended.report.excerpt = Some(Secrets::none().excerpt(excerpt.as_bytes(), 1_000));
                 ended.report.detail = Some(excerpt.to_owned());
             }
         }
@@ -189,7 +190,7 @@ fn ended(number: u32, outcome: Outcome) -> EndedAttempt {
             outcome,
             http_status: Some(200),
             detail: Some("a detail".to_owned()),
-            excerpt: Some("an excerpt".to_owned()),
+            excerpt: Some(Secrets::none().excerpt(b"an excerpt", 100)),
             body_digest: Some([7; 32]),
             duration: Duration::from_millis(12),
         },

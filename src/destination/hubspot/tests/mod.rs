@@ -13,6 +13,7 @@ use super::request::UpsertRow;
 use crate::core::canonical::RowHash;
 use crate::core::key::{IdempotencyKey, KeyFacts};
 use crate::core::row::{Op, OutboxRow, RowId};
+use crate::core::secrets::Secrets;
 use crate::core::time::Timestamp;
 use crate::destination::Outgoing;
 use crate::destination::answer::Answer;
@@ -25,8 +26,9 @@ fn answer(status: u16, body: &str) -> Answer {
     Answer {
         status,
         headers: HeaderMap::new(),
-        excerpt: Some(body.to_owned()),
+        excerpt: Some(Secrets::none().excerpt(body.as_bytes(), body.len())),
         body: body.as_bytes().to_vec(),
+        secrets: Secrets::none(),
         trouble: None,
     }
 }

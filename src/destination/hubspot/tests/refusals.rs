@@ -14,7 +14,7 @@ fn judged(answer: &Answer) -> Judgement {
 }
 
 fn judged_at(answer: &Answer, now: Timestamp) -> Judgement {
-    let problem = Problem::read(&answer.body);
+    let problem = Problem::read(answer);
     refused(answer.status, &answer.headers, problem.as_ref(), now)
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::calls::{self, Call};
 use crate::core::outcome::{Outcome, Report};
+use crate::core::secrets::Secrets;
 use crate::core::time::Timestamp;
 use crate::destination::answer::{Answer, BodyCaps};
 use crate::destination::client::Exchange;
@@ -62,7 +63,7 @@ impl Salesforce {
             sessions.taken(&session);
             return Ok(answer);
         }
-        let problem = problem(&answer.body);
+        let problem = problem(&answer);
         let company = Company::Others;
         let judgement = of_request(answer.status, &answer.headers, problem.as_ref(), company, ask.now);
         let after = if judgement.met == Met::TokenRefused {
@@ -87,6 +88,7 @@ impl Refused {
             status: answer.map(|answer| answer.status),
             excerpt: answer.and_then(|answer| answer.excerpt.clone()),
             // The answer is about the job: nothing in it is said of a row.
+            secrets: Secrets::none(),
             keep: 0,
             digest: [0; 32],
             duration,

@@ -23,6 +23,7 @@ use super::classify::judged;
 use super::{Salesforce, report};
 use crate::core::outcome::{Outcome, Refusal, Report};
 use crate::core::row::OutboxRow;
+use crate::core::secrets::Secrets;
 use crate::core::time::Timestamp;
 use crate::destination::answer::{Answer, BodyCaps};
 use crate::destination::bulk::{Awaited, Bulk, BulkWorth, JobData, Progress};
@@ -33,6 +34,13 @@ use results::Files;
 /// Rows of one job: what Salesforce itself takes at a time.
 pub(super) const MOST_ROWS: usize = 10_000;
 
+/// A file of results, and what it may repeat.
+#[derive(Default)]
+struct File {
+    body: Vec<u8>,
+    secrets: Secrets,
+}
+
 impl Salesforce {
     /// One file of results; an aborted job need not have any.
     async fn file(
@@ -41,7 +49,7 @@ impl Salesforce {
         name: &'static str,
         awaited: &Awaited,
         now: Timestamp,
-    ) -> Result<Vec<u8>, Progress> {
+    ) -> Result<File, Progress> {
         let caps = BodyCaps {
             read: awaited.most_bytes,
             keep: 0,
@@ -55,19 +63,23 @@ impl Salesforce {
             Ok(Answer {
                 trouble: Some(why), ..
             }) => Err(Progress::Unclear(format!("{name} cannot be read: {why}"))),
-            Ok(answer) => Ok(answer.body),
+            Ok(Answer { body, secrets, .. }) => Ok(File { body, secrets }),
             Err(Refused {
                 status: Some(400), ..
-            }) if job.state == "Aborted" => Ok(Vec::new()),
+            }) if job.state == "Aborted" => Ok(File::default()),
             Err(refused) => Err(unclear(refused)),
         }
     }
 
     async fn results(&self, job: &Job, awaited: &Awaited, now: Timestamp) -> Result<Vec<Report>, Progress> {
+        let successful = self.file(job, "successfulResults", awaited, now).await?;
+        let failed = self.file(job, "failedResults", awaited, now).await?;
+        let unprocessed = self.file(job, "unprocessedrecords", awaited, now).await?;
         let files = Files {
-            successful: self.file(job, "successfulResults", awaited, now).await?,
-            failed: self.file(job, "failedResults", awaited, now).await?,
-            unprocessed: self.file(job, "unprocessedrecords", awaited, now).await?,
+            successful: successful.body,
+            failed: failed.body,
+            unprocessed: unprocessed.body,
+            secrets: failed.secrets,
         };
         let keep = self.org.keep_response_bytes;
         Ok(results::read(&files, awaited, &self.rendering.external_id, keep))

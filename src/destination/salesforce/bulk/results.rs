@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::file::folded;
 use crate::core::outcome::{Outcome, Refusal, Report};
-use crate::destination::answer::printable;
+use crate::core::secrets::{Excerpt, Secrets};
 use crate::destination::bulk::Awaited;
 use crate::destination::salesforce::classify::{Company, Judgement, Met, judged, of_record};
 use crate::destination::salesforce::wire::Problem;
@@ -16,11 +16,13 @@ use crate::destination::salesforce::wire::Problem;
 const STATUS: u16 = 200;
 
 /// The files of results, each empty if the job has none.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Files {
     pub(super) successful: Vec<u8>,
     pub(super) failed: Vec<u8>,
     pub(super) unprocessed: Vec<u8>,
+    /// What they may repeat and nobody may read.
+    pub(super) secrets: Secrets,
 }
 
 /// One report for each awaited name. `id_field` is the column that holds it; of an error `keep` bytes are kept.
@@ -31,7 +33,7 @@ pub(super) fn read(files: &Files, awaited: &Awaited, id_field: &str, keep: usize
         met.insert(id, unprocessed());
     }
     for (id, error) in failures(&files.failed, id_field) {
-        met.insert(id, failed(&error, keep));
+        met.insert(id, failed(&error, &files.secrets, keep));
     }
     for id in names(&files.successful, id_field) {
         met.insert(id, (judgement(Outcome::Accepted, None), None));
@@ -69,7 +71,7 @@ pub(super) fn problem(error: &str) -> Problem {
     }
 }
 
-type Told = (Judgement, Option<String>);
+type Told = (Judgement, Option<Excerpt>);
 
 fn judgement(outcome: Outcome, detail: Option<String>) -> Judgement {
     Judgement {
@@ -79,9 +81,10 @@ fn judgement(outcome: Outcome, detail: Option<String>) -> Judgement {
     }
 }
 
-fn failed(error: &str, keep: usize) -> Told {
-    let excerpt = printable(error.as_bytes(), keep);
-    (of_record(&problem(error), Company::Others), Some(excerpt))
+fn failed(error: &str, secrets: &Secrets, keep: usize) -> Told {
+    let excerpt = secrets.excerpt(error.as_bytes(), keep);
+    let problem = problem(error).without(secrets);
+    (of_record(&problem, Company::Others), Some(excerpt))
 }
 
 /// Whatever kept the job from this row, requests can tell.

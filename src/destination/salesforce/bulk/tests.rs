@@ -5,6 +5,7 @@ use super::calls::{self, Call};
 use super::file::{data, name};
 use super::results::{Files, problem, read};
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
+use crate::core::secrets::Secrets;
 use crate::destination::Outgoing;
 use crate::destination::bulk::Awaited;
 
@@ -143,6 +144,7 @@ fn each_row_meets_what_its_file_says_and_one_that_none_names_is_unknown() {
             \"\",\"INVALID_FIELD:Foreign key external ID: p not found for field Ext__c in entity Account:--\",\"a-4\"\n"
             .to_vec(),
         unprocessed: b"\"Ext__c\"\n\"a-5\"\n".to_vec(),
+        secrets: Secrets::none(),
     };
     let reports = read_all(&files, &["a-6", "a-1", "a-2", "a-3", "a-4", "a-5"]);
     let outcomes: Vec<_> = reports.iter().map(|report| report.outcome.clone()).collect();
@@ -186,6 +188,7 @@ fn files_without_lines_or_sense_say_nothing() {
             successful: rubbish.to_vec(),
             failed: rubbish.to_vec(),
             unprocessed: rubbish.to_vec(),
+            secrets: Secrets::none(),
         };
         assert_eq!(read_all(&files, &["a-1"])[0].outcome, Outcome::Unknown);
     }

@@ -142,6 +142,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::core::secrets::Secrets;
     use crate::destination::Rendering;
     use crate::destination::answer::Answer;
     use crate::destination::preflight::Grade;
@@ -174,6 +175,7 @@ mod tests {
             headers: reqwest::header::HeaderMap::new(),
             excerpt: None,
             body: body.to_string().into_bytes(),
+            secrets: Secrets::none(),
             trouble: None,
         })
     }

@@ -91,7 +91,7 @@ impl Seen {
         let read = (answer.status == 200).then(|| serde_json::from_slice(&answer.body).ok());
         match read.flatten() {
             Some(description) => Self::Described(description),
-            None => Self::Unclear(described(answer.status, problem(&answer.body).as_ref())),
+            None => Self::Unclear(described(answer.status, problem(answer).as_ref())),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::super::reading::{About, Reading, read};
 use super::super::wire::problem;
 use super::NOW;
 use crate::core::outcome::{Outcome, Refusal, Scope};
+use crate::core::secrets::Secrets;
 use crate::destination::answer::Answer;
 
 fn answer(status: u16, body: &str) -> Answer {
@@ -15,6 +16,7 @@ fn answer(status: u16, body: &str) -> Answer {
         headers: HeaderMap::new(),
         excerpt: None,
         body: body.as_bytes().to_vec(),
+        secrets: Secrets::none(),
         trouble: None,
     }
 }
@@ -260,16 +262,20 @@ fn every_code_has_its_class() {
 
 #[test]
 fn the_token_is_to_blame_for_a_401_whatever_stands_in_it() {
-    let problem = problem(br#"[{"message":"Session expired or invalid","errorCode":"INVALID_SESSION_ID"}]"#);
+    let problem = problem(&answer(
+        401,
+        r#"[{"message":"Session expired or invalid","errorCode":"INVALID_SESSION_ID"}]"#,
+    ));
     let judgement = of_request(401, &HeaderMap::new(), problem.as_ref(), Company::Others, NOW);
     assert_eq!(judgement.met, Met::TokenRefused);
 }
 
 #[test]
 fn errors_are_read_in_an_array_in_an_object_and_not_in_a_page() {
-    let bare = problem(br#"{"errorCode":"NOT_FOUND","message":"m"}"#).unwrap();
+    let problem = |body| problem(&answer(400, body));
+    let bare = problem(r#"{"errorCode":"NOT_FOUND","message":"m"}"#).unwrap();
     assert_eq!(bare.code, "NOT_FOUND");
-    let misspelt = br#"[{"duplicateResut":{"allowSave":true},"errorCode":"DUPLICATES_DETECTED","message":"Use one of these records?"}]"#;
+    let misspelt = r#"[{"duplicateResut":{"allowSave":true},"errorCode":"DUPLICATES_DETECTED","message":"Use one of these records?"}]"#;
     assert_eq!(problem(misspelt).unwrap().code, "DUPLICATES_DETECTED");
     for page in [
         "<html>We are down for maintenance</html>",
@@ -278,6 +284,6 @@ fn errors_are_read_in_an_array_in_an_object_and_not_in_a_page() {
         "{}",
         "[\"/services\"]",
     ] {
-        assert_eq!(problem(page.as_bytes()), None, "{page}");
+        assert_eq!(problem(page), None, "{page}");
     }
 }

@@ -11,8 +11,8 @@ use url::{Url, form_urlencoded};
 use super::super::login::{Login, Trouble, public_key, read};
 use super::NOW;
 use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
+use crate::core::secrets::Secrets;
 use crate::destination::answer::Answer;
-use crate::destination::secrets::SentSecrets;
 
 /// Made for these tests; nothing trusts it.
 const TEST_KEY: &str = "-----BEGIN PRIVATE KEY-----
@@ -117,21 +117,17 @@ fn what_the_endpoint_refuses_is_a_matter_for_a_person_and_what_it_fails_is_not()
         headers: reqwest::header::HeaderMap::new(),
         excerpt: None,
         body: body.as_bytes().to_vec(),
+        secrets: Secrets::of(["s+e&cr"]),
         trouble: None,
     };
-    let url: Url = "https://x.my.salesforce.com".parse().unwrap();
-    let secret = LoginProof::ClientSecret(SecretString::from("s+e&c"));
-    let request = Login::new(&url, &login(secret)).unwrap().request(NOW).unwrap();
-    let sent = SentSecrets::in_form(&request);
-    let read = |answer: &Answer| read(answer, &sent);
     let refused = answer(
         400,
-        r#"{"error":"invalid_client","error_description":"invalid client credentials s+e&c"}"#,
+        r#"{"error":"invalid_client","error_description":"invalid client credentials s+e&cr"}"#,
     );
     let Err(Trouble::Refused(why)) = read(&refused) else {
         panic!("it is refused");
     };
-    let told = "no access token: HTTP 400 invalid_client from the token endpoint (invalid client credentials [redacted])";
+    let told = "no access token: HTTP 400 invalid_client from the token endpoint (invalid client credentials (secret))";
     assert!(why.starts_with(told), "{why}");
     for (status, body) in [(200, "{}"), (200, "<html>"), (500, ""), (302, "")] {
         assert!(

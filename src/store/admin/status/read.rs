@@ -4,8 +4,10 @@
 //! last one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::owed::OwedCount;
 use super::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 use crate::core::delivery::State;
 use crate::core::time::Timestamp;
@@ -64,7 +66,7 @@ impl AdminStore {
         let newest = Args::new().int(COUNTED_SETTLED);
         // None is dropped while another fails: each reads to its end.
         let (owed, in_flight, settled, trouble) = tokio::join!(
-            self.rows(sql!(shared "owed_counts")),
+            self.owed_counts(),
             self.rows(sql!(shared "in_flight_counts")),
             self.database.read(sql!(shared "settled_counts"), newest),
             self.rows(sql!(shared "trouble_counts")),
@@ -135,7 +137,7 @@ impl AdminStore {
 
 /// What was counted, by destination.
 struct Counts {
-    owed: Vec<Row>,
+    owed: Arc<[OwedCount]>,
     in_flight: Vec<Row>,
     /// Of the newest.
     settled: Vec<Row>,
@@ -145,16 +147,15 @@ struct Counts {
 /// Returns how many rows are unrouted.
 fn count_owed(into: &mut BTreeMap<String, DestinationStatus>, counts: &Counts) -> Result<u64, StoreError> {
     let mut unrouted = 0;
-    for row in &counts.owed {
-        let name = row.text("destination")?;
-        if name.is_empty() {
-            unrouted = row.int("owed")?;
+    for count in &*counts.owed {
+        if count.destination.is_empty() {
+            unrouted = count.owed;
             continue;
         }
-        let status = of(into, name);
-        status.owed = row.int("owed")?;
-        status.due = row.int("due")?;
-        status.oldest_owed_at = row.opt_time("oldest_owed_at")?;
+        let status = of(into, &count.destination);
+        status.owed = count.owed;
+        status.due = count.due;
+        status.oldest_owed_at = count.oldest_owed_at;
     }
     for row in &counts.in_flight {
         of(into, row.text("destination")?).in_flight = row.int("in_flight")?;
