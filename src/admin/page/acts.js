@@ -4,7 +4,7 @@ import { post } from './api.js';
 import { ask } from './ask.js';
 import { told } from './bulk.js';
 import { h } from './dom.js';
-import { chip, foreign, when } from './parts.js';
+import { foreign, lasting } from './parts.js';
 import { below, to } from './route.js';
 import { because } from './words.js';
 
@@ -68,7 +68,7 @@ function button(action, detail, then) {
 function ahead({ head }) {
   const row = h('a', { href: to(['deliveries', head.outbox_id, head.destination]) }, 'Outbox row ', head.outbox_id, ' to ', foreign(head.destination));
   return [
-    row, ' stands first of this row key: ', chip(head.state), ' ', head.reason && [because(head.reason), ', '], 'since ', when(head.settled_at ?? head.owed_at),
-    `. It ends, and is not sent${head.state === 'uncertain' ? ' again' : ''}, so that what waits behind it can go.`,
+    row, ` stands first of this row key: ${head.state} for `, lasting(head.settled_at ?? head.owed_at), head.reason && `, since ${because(head.reason)}`,
+    `. It ends, and is not sent${head.attempts > 0 ? ' again' : ''}, so that what waits behind it can go.`,
   ];
 }

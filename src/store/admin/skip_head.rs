@@ -3,6 +3,8 @@
 //! The person names the delivery that does not move and the head that was seen before it. What stands first is found
 //! again in the transaction that ends it, and must be that head: a request that is sent twice ends one, and never another.
 
+use std::time::Duration;
+
 use super::action::{Action, actions};
 use super::by_hand::Counts;
 use super::cancel::{self, Cancelled};
@@ -10,10 +12,10 @@ use super::doctor::{Expectations, order_of};
 use super::filter::DeliveryId;
 use super::on_record::{self, Chosen};
 use super::{Act, AdminError, AdminStore, Delivery, delivery};
-use crate::core::delivery::State;
+use crate::core::delivery::{REASONS, State};
 use crate::core::queue::OrderMode;
 use crate::store::StoreError;
-use crate::store::database::{Args, Row, sql};
+use crate::store::database::{Args, Batch, Row, Transaction, sql};
 
 /// What a person can do with a delivery, and what keeps it from being sent.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
@@ -86,24 +88,7 @@ impl AdminStore {
         let skip = self
             .database
             .write(move |transaction| {
-                Box::pin(async move {
-                    let rows = transaction.rows(sql!("head_before"), args(&id, order)).await?;
-                    let Some(first) = rows.first().map(Head::read).transpose()? else {
-                        return Ok(Skip::Free);
-                    };
-                    if first.id.outbox_id != head {
-                        return Ok(Skip::Other(first.id));
-                    }
-                    let (pending, uncertain) = match first.state {
-                        State::Pending => (vec![head], vec![]),
-                        _ => (vec![], vec![head]),
-                    };
-                    let to = &id.destination;
-                    let changed = cancel::cancel(transaction, to, &pending, &uncertain, lease_ttl).await?;
-                    let entry = on_record::entry(to, &changed, Chosen::Before(&id), None);
-                    on_record::write(transaction, Action::SkipHead, entry, &act).await?;
-                    Ok(Skip::Done(changed.counts()))
-                })
+                Box::pin(async move { skip(transaction, &id, order, head, lease_ttl, &act).await })
             })
             .await?;
         match skip {
@@ -113,7 +98,7 @@ impl AdminStore {
                     cancelled: done,
                     requested,
                     // It ended by itself after it was seen.
-                    left_alone: 1 - done - requested,
+                    left_alone: 1_u64.saturating_sub(done + requested),
                 },
             }),
             Skip::Free => Err(AdminError::NotBlocked(blocked.clone())),
@@ -153,6 +138,35 @@ impl Head {
     }
 }
 
+/// Ends the head, if it is what stands first.
+async fn skip(
+    transaction: &mut Transaction,
+    blocked: &DeliveryId,
+    order: &str,
+    head: i64,
+    lease_ttl: Duration,
+    act: &Act,
+) -> Result<Skip, StoreError> {
+    let rows = transaction
+        .rows(sql!("head_before"), args(blocked, order))
+        .await?;
+    let Some(first) = rows.first().map(Head::read).transpose()? else {
+        return Ok(Skip::Free);
+    };
+    if first.id.outbox_id != head {
+        return Ok(Skip::Other(first.id));
+    }
+    let (pending, uncertain) = match first.state {
+        State::Pending => (vec![head], vec![]),
+        _ => (vec![], vec![head]),
+    };
+    let to = &blocked.destination;
+    let changed = cancel::cancel(transaction, to, &pending, &uncertain, lease_ttl).await?;
+    let entry = on_record::entry(to, &changed, Chosen::Before(blocked), None);
+    on_record::write(transaction, Action::SkipHead, entry, act).await?;
+    Ok(Skip::Done(changed.counts()))
+}
+
 /// How the delivery follows others of its row key, as `head_before` wants it; none where it follows no other.
 fn order_word(delivery: &Delivery, expected: &Expectations) -> Option<&'static str> {
     match order_of(expected, &delivery.id.destination, delivery.op) {
@@ -163,8 +177,13 @@ fn order_word(delivery: &Delivery, expected: &Expectations) -> Option<&'static s
 }
 
 fn args(blocked: &DeliveryId, order: &str) -> Args {
+    let uncertain = REASONS
+        .into_iter()
+        .filter(|(_, state)| *state == State::Uncertain);
+    let reasons = uncertain.map(|(reason, _)| reason.as_str());
     Args::new()
         .int(blocked.outbox_id)
         .text(&blocked.destination)
         .text(order)
+        .batch(Batch::new().words("reason", reasons))
 }

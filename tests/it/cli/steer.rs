@@ -76,6 +76,26 @@ on_both! {
         assert_eq!(project.run(&["skip-head", &blocked, "--head", &head]).await.code, Some(2), "the reason is missing");
     }
 
+    async fn what_was_settled_before_an_error_is_told(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        world.execute("insert into aftercommit.outbox (topic, row_key, op, payload)
+            with recursive number (i) as (select 1 union all select i + 1 from number where i < 1100)
+            select 'orders', 'more-' || i, 'event', '{}' from number").await;
+        let last = world.number("select max(outbox_id) from aftercommit.owed").await;
+        world.execute(&match backend {
+            Backend::Postgres => format!("create function aftercommit.fail() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+                create trigger fail before delete on aftercommit.owed for each row
+                    when (old.outbox_id = {last}) execute function aftercommit.fail()"),
+            Backend::Sqlite => format!("create trigger fail before delete on owed when old.outbox_id = {last}
+                begin select raise(abort, 'not now'); end"),
+        }).await;
+        let failed = project.run(&["cancel", "--destination", "crm", "--reason", "x"]).await;
+        assert_ne!(failed.code, Some(0));
+        assert!(failed.stderr.contains("1000 were settled before, 0 asked of the relay that holds them, 0 left alone"), "{failed:?}");
+        assert_eq!(world.number("select count(*) from aftercommit.settled where state = 'cancelled'").await, 1_000);
+    }
+
     async fn a_replay_is_limited_stopped_and_worked_off_here(backend: Backend) {
         let world = World::migrated(backend).await;
         let (project, _) = ended(&world, "'dead', 'refused'").await;
