@@ -24,6 +24,7 @@ floor as materialized (
                 select outbox_id
                 from aftercommit.settled
                 where settled.destination = $2 and settled.state = 'uncertain' and settled.reason = wanted.reason
+                    and settled.state in ('dead', 'uncertain')
                 order by outbox_id
                 limit 1
             ) as oldest

@@ -23,7 +23,7 @@ floor as materialized (
             select outbox_id
             from settled
             where settled.destination = $2 and settled.state = 'uncertain'
-                and settled.reason = wanted.value ->> 'reason'
+                and settled.reason = wanted.value ->> 'reason' and settled.state in ('dead', 'uncertain')
             order by outbox_id
             limit 1
         )
