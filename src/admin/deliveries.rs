@@ -9,7 +9,7 @@ use super::reply::{PathParts, Reply};
 use super::state::AdminState;
 use crate::core::delivery;
 use crate::core::time::Timestamp;
-use crate::store::admin::{Cursor, DeliveryDetail, DeliveryId, Next, Page, Selection};
+use crate::store::admin::{Cursor, DeliveryDetail, DeliveryId, Next, Options, Page, Selection};
 
 /// Lists deliveries
 ///
@@ -47,18 +47,20 @@ pub(super) async fn list(State(state): State<AdminState>, uri: Uri) -> Reply<Pag
     Ok(Json(page))
 }
 
-/// A delivery, and what comes next for it.
+/// A delivery, what comes next for it, and what can be done with it.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 #[schema(as = ShownDelivery)]
 pub(super) struct Shown {
     #[serde(flatten)]
     detail: DeliveryDetail,
     next: Next,
+    #[serde(flatten)]
+    options: Options,
 }
 
 /// Shows one delivery
 ///
-/// With its row, its key, every attempt that was made, and what comes next.
+/// With its row, its key, every attempt that was made, what comes next, and what can be done with it.
 #[utoipa::path(
     get, path = "/deliveries/{outbox_id}/{destination}", operation_id = "show_delivery", tag = "deliveries",
     params(DeliveryId),
@@ -73,7 +75,8 @@ pub(super) struct Shown {
             "started_at": "2026-11-29T18:05:37.9Z", "duration_us": 41000, "key": "ac1-0123456789abcdef0123456789abcdef",
             "body_digest": null, "detail": "422 Unprocessable Entity", "excerpt": "{\"error\": \"unknown field\"}"
         }],
-        "next": {"sentence": "it has been dead since 2026-11-29 18:05:38 UTC (2m ago): the receiver refused it for good", "due_at": null}
+        "next": {"sentence": "it has been dead since 2026-11-29 18:05:38 UTC (2m ago): the receiver refused it for good", "due_at": null},
+        "actions": ["replay", "mark-delivered"], "head": null
     })))
 )]
 pub(super) async fn show(
@@ -86,6 +89,12 @@ pub(super) async fn show(
     };
     let detail = state.store.delivery(&id).await?;
     let settings = state.settings();
-    let next = state.store.next(&id, settings.receivers.expected()).await?;
-    Ok(Json(Shown { detail, next }))
+    let expected = settings.receivers.expected();
+    let next = state.store.next(&id, expected).await?;
+    let options = state.store.options(&detail.delivery, expected).await?;
+    Ok(Json(Shown {
+        detail,
+        next,
+        options,
+    }))
 }

@@ -34,6 +34,7 @@ mod routes;
 mod scraper;
 mod server;
 mod settle;
+mod settle_many;
 mod spool;
 mod state;
 mod trouble;

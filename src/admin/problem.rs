@@ -236,9 +236,16 @@ impl From<AdminError> for Problem {
                 "There is no such replay",
                 detail,
             ),
-            AdminError::NotBlocked(_) => {
+            AdminError::NotBlocked(_) | AdminError::NoOrder(_) => {
                 let title = "Nothing stands before it";
                 Self::new(StatusCode::CONFLICT, "not-blocked", title, detail)
+            }
+            AdminError::OtherHead { first, .. } => {
+                let title = "Another one stands first";
+                Self {
+                    known: vec![first.to_string()],
+                    ..Self::new(StatusCode::CONFLICT, "other-head", title, detail)
+                }
             }
             AdminError::UnknownToken(_) => {
                 let title = "There is no such token";

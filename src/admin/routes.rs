@@ -16,7 +16,7 @@ use super::server::Limits;
 use super::state::AdminState;
 use super::{
     access, audit, deliveries, destinations, doctor, health, history, metrics, openapi, outbox, page,
-    replays, settle, trouble,
+    replays, settle, settle_many, trouble,
 };
 
 pub(super) fn router(state: AdminState, limits: Limits, requests: TaskTracker) -> Router {
@@ -53,9 +53,9 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(settle::retry_now))
         .routes(routes!(settle::mark_delivered))
         .routes(routes!(settle::skip_head))
-        .routes(routes!(settle::cancel_many))
-        .routes(routes!(settle::retry_many_now))
-        .routes(routes!(settle::mark_many_delivered))
+        .routes(routes!(settle_many::cancel))
+        .routes(routes!(settle_many::retry_now))
+        .routes(routes!(settle_many::mark_delivered))
         .routes(routes!(doctor::request))
         .routes(routes!(doctor::show))
         .routes(routes!(trouble::show))

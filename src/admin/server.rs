@@ -90,7 +90,7 @@ impl AdminServer {
         let stop = CancellationToken::new();
         let requests = TaskTracker::new();
         let router = routes::router(
-            AdminState::new(store, process, receiver, limits, requests.clone()),
+            AdminState::new(store, process, receiver, limits, requests.clone(), stop.clone()),
             limits,
             requests.clone(),
         );

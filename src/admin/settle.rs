@@ -1,63 +1,14 @@
-//! Settling by hand: cancel, retry now, mark as delivered, one delivery or many; and skipping the head of a row key.
+//! Settling one delivery by hand: cancel, retry now, mark as delivered; and skipping the head of a row key.
 
 use axum::extract::State;
 use axum::{Extension, Json};
 
 use super::access::Caller;
-use super::problem::Problem;
-use super::query::selection;
-use super::reply::{Because, Body, PathParts, Reply, at_most};
+use super::reply::{Because, Body, PathParts, Reply};
 use super::state::AdminState;
 use crate::store::admin::{
-    AdminError, Cancelled, DeliveryFilter, DeliveryId, Evidence, Hurried, MAX_EVIDENCE_CHARS,
-    MAX_REASON_CHARS, Marked, Selection, SkippedHead,
+    AdminError, Cancelled, DeliveryId, Evidence, Hurried, Marked, Selection, SkippedHead,
 };
-
-/// The body of a request that changes many deliveries: one of `ids`, `filter` and `all`, and why.
-#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Many {
-    /// These deliveries.
-    #[schema(min_items = 1, max_items = 10000)]
-    ids: Option<Vec<DeliveryId>>,
-    /// Those that match.
-    filter: Option<DeliveryFilter>,
-    /// Every delivery there is.
-    #[serde(default)]
-    all: bool,
-    /// Only counts what would be changed.
-    #[serde(default)]
-    dry_run: bool,
-    /// Why; a dry run needs no reason.
-    #[serde(default, deserialize_with = "at_most::<MAX_REASON_CHARS, _>")]
-    #[schema(max_length = 1000)]
-    reason: String,
-}
-
-/// The body of a request that marks many deliveries as delivered.
-#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct MarkMany {
-    /// These deliveries.
-    #[schema(min_items = 1, max_items = 10000)]
-    ids: Option<Vec<DeliveryId>>,
-    /// Those that match.
-    filter: Option<DeliveryFilter>,
-    /// Every delivery there is.
-    #[serde(default)]
-    all: bool,
-    /// Only counts what would be changed.
-    #[serde(default)]
-    dry_run: bool,
-    /// Why; a dry run needs no reason.
-    #[serde(default, deserialize_with = "at_most::<MAX_REASON_CHARS, _>")]
-    #[schema(max_length = 1000)]
-    reason: String,
-    /// How it is known that the receiver took them. A dry run needs none.
-    #[serde(default, deserialize_with = "at_most::<MAX_EVIDENCE_CHARS, _>")]
-    #[schema(max_length = 4000)]
-    evidence: String,
-}
 
 /// The body of a request that marks a delivery as delivered.
 #[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
@@ -69,6 +20,17 @@ pub(super) struct MarkOne {
     /// How it is known that the receiver took it, for example the id that it gave.
     #[schema(max_length = 4000)]
     evidence: String,
+}
+
+/// The body of a request that skips a head.
+#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Skip {
+    /// The outbox row whose delivery was seen to stand first: the `head` that the delivery shows.
+    head: i64,
+    /// Why.
+    #[schema(max_length = 1000)]
+    reason: String,
 }
 
 /// Cancels one delivery
@@ -141,115 +103,33 @@ pub(super) async fn mark_delivered(
 
 /// Skips what stands before a blocked delivery
 ///
-/// Cancels the oldest delivery of the same row key that is owed or uncertain, so that the next one goes on, and says which it
-/// was. Name the delivery that does not move; it is never ended itself.
+/// Cancels the delivery that stands first of the same row key and keeps this one from being sent, so that the next one goes
+/// on. Name the delivery that does not move, and as `head` what it shows as such: if another one stands first by now, nothing
+/// is done, and `known` says which. So a request that is sent twice ends one delivery and no more.
 #[utoipa::path(
     post, path = "/deliveries/{outbox_id}/{destination}/skip-head", operation_id = "skip_head", tag = "deliveries",
-    params(DeliveryId), request_body(content = Because, example = json!({"reason": "4711 can never be taken"})),
+    params(DeliveryId), request_body(content = Skip, example = json!({"head": 4711, "reason": "4711 can never be taken"})),
     responses(
         (status = 200, description = "What became of it", body = SkippedHead,
             example = json!({"skipped": 4711, "cancelled": 1, "requested": 0, "left_alone": 0})),
-        (status = 409, description = "Nothing stands before it"),
+        (status = 409, description = "Nothing stands before it, or another one than the head that is named"),
     )
 )]
 pub(super) async fn skip_head(
     State(state): State<AdminState>,
     Extension(caller): Extension<Caller>,
     PathParts(path): PathParts<(i64, String)>,
-    Body(because): Body<Because>,
+    Body(skip): Body<Skip>,
 ) -> Reply<SkippedHead> {
-    let act = caller.act(&because.reason)?;
-    Ok(Json(state.store.skip_head(&id(path), &act).await?))
-}
-
-/// Cancels many deliveries
-///
-/// Those that are owed, or wait as uncertain. `dry_run` counts what would become of them.
-#[utoipa::path(
-    post, path = "/deliveries/cancel", operation_id = "cancel_deliveries", tag = "deliveries",
-    request_body(content = Many, example = json!({"filter": {"destination": "crm", "states": ["uncertain"]}, "reason": "they are done by hand"})),
-    responses(
-        (status = 200, description = "What became of them", body = Cancelled,
-            example = json!({"cancelled": 12, "requested": 0, "left_alone": 0})),
-        (status = 404, description = "There is no such destination"),
-    )
-)]
-pub(super) async fn cancel_many(
-    State(state): State<AdminState>,
-    Extension(caller): Extension<Caller>,
-    Body(many): Body<Many>,
-) -> Reply<Cancelled> {
-    let (dry_run, reason) = (many.dry_run, many.reason.clone());
-    let selection = many.selection(&state).await?;
-    Ok(Json(if dry_run {
-        state.store.would_cancel(&selection).await?
-    } else {
-        state.store.cancel(&selection, &caller.act(&reason)?).await?
-    }))
-}
-
-/// Sends many deliveries at once
-///
-/// Those that wait for a later time are due now. `dry_run` counts what would become of them.
-#[utoipa::path(
-    post, path = "/deliveries/retry-now", operation_id = "retry_deliveries_now", tag = "deliveries",
-    request_body(content = Many, example = json!({"filter": {"destination": "crm"}, "reason": "crm is back"})),
-    responses(
-        (status = 200, description = "What became of them", body = Hurried,
-            example = json!({"hurried": 1200, "left_alone": 3})),
-        (status = 404, description = "There is no such destination"),
-    )
-)]
-pub(super) async fn retry_many_now(
-    State(state): State<AdminState>,
-    Extension(caller): Extension<Caller>,
-    Body(many): Body<Many>,
-) -> Reply<Hurried> {
-    let (dry_run, reason) = (many.dry_run, many.reason.clone());
-    let selection = many.selection(&state).await?;
-    Ok(Json(if dry_run {
-        state.store.would_retry_now(&selection).await?
-    } else {
-        state.store.retry_now(&selection, &caller.act(&reason)?).await?
-    }))
-}
-
-/// Marks many deliveries as delivered
-///
-/// Those that are uncertain or dead, and of which it is known that the receiver took them. The evidence goes on record.
-/// `dry_run` counts what would become of them.
-#[utoipa::path(
-    post, path = "/deliveries/mark-delivered", operation_id = "mark_deliveries_delivered", tag = "deliveries",
-    request_body(content = MarkMany, example = json!({"filter": {"destination": "crm", "states": ["uncertain"]}, "reason": "their log shows them", "evidence": "export of 2026-11-30"})),
-    responses(
-        (status = 200, description = "What became of them", body = Marked,
-            example = json!({"marked": 12, "left_alone": 0})),
-        (status = 404, description = "There is no such destination"),
-    )
-)]
-pub(super) async fn mark_many_delivered(
-    State(state): State<AdminState>,
-    Extension(caller): Extension<Caller>,
-    Body(body): Body<MarkMany>,
-) -> Reply<Marked> {
-    let selection = selection(body.ids, body.filter, body.all)?;
-    state.require_destinations(&selection).await?;
-    if body.dry_run {
-        return Ok(Json(state.store.would_mark_delivered(&selection).await?));
-    }
-    let evidence = Evidence::new(&body.evidence)?;
-    let act = caller.act(&body.reason)?;
+    let act = caller.act(&skip.reason)?;
+    let settings = state.settings();
+    let expected = settings.receivers.expected();
     Ok(Json(
-        state.store.mark_delivered(&selection, &evidence, &act).await?,
+        state
+            .store
+            .skip_head(&id(path), skip.head, expected, &act)
+            .await?,
     ))
-}
-
-impl Many {
-    async fn selection(self, state: &AdminState) -> Result<Selection, Problem> {
-        let selection = selection(self.ids, self.filter, self.all)?;
-        state.require_destinations(&selection).await?;
-        Ok(selection)
-    }
 }
 
 fn id((outbox_id, destination): (i64, String)) -> DeliveryId {

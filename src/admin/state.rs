@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 use tokio::sync::{Mutex, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::relay::receivers::Receivers;
@@ -40,6 +41,8 @@ pub(super) struct AdminState {
     /// Whoever asks for readiness holds it: one look at a time, since anybody may ask and a look opens a connection.
     pub(super) looking: Arc<Mutex<()>>,
     pub(super) intake: Arc<Intake>,
+    /// The server is to end: whatever can be cut short is.
+    pub(super) stop: CancellationToken,
     settings: watch::Receiver<Arc<AdminSettings>>,
 }
 
@@ -50,6 +53,7 @@ impl AdminState {
         settings: watch::Receiver<Arc<AdminSettings>>,
         limits: Limits,
         tasks: TaskTracker,
+        stop: CancellationToken,
     ) -> Self {
         Self {
             gauges: GaugeReader::new(store.clone(), process.clone(), tasks, limits.gauges_timeout),
@@ -58,6 +62,7 @@ impl AdminState {
             process,
             looking: Arc::default(),
             intake: Arc::new(Intake::new(limits)),
+            stop,
             settings,
         }
     }

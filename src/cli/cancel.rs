@@ -6,6 +6,8 @@ use super::exit::Exit;
 use super::output::OutputArgs;
 use super::selection::{FILTERS, SelectionArgs};
 use super::settings::Settings;
+use super::settling::settle;
+use crate::store::admin::{Cancelled, Deed, How};
 
 #[derive(clap::Args)]
 pub(super) struct Cancel {
@@ -36,11 +38,12 @@ pub(super) async fn run(verb: &Cancel, settings: &Settings) -> anyhow::Result<Ex
         return Ok(Exit::Done);
     }
     let selection = verb.selection.read(&desk).await?;
-    let cancelled = if verb.dry_run {
-        desk.store.would_cancel(&selection).await?
+    let how = if verb.dry_run {
+        How::DryRun
     } else {
-        desk.store.cancel(&selection, &verb.reason.act()?).await?
+        How::Done(verb.reason.act()?, None)
     };
+    let cancelled: Cancelled = settle(&desk, &selection, Deed::Cancel, how).await?.into();
     output.print(&cancelled, |cancelled| {
         let would = if verb.dry_run { "would be " } else { "" };
         format!(

@@ -6,7 +6,8 @@ use super::exit::Exit;
 use super::output::OutputArgs;
 use super::selection::SelectionArgs;
 use super::settings::Settings;
-use crate::store::admin::Evidence;
+use super::settling::settle;
+use crate::store::admin::{Deed, Evidence, How, Marked};
 
 #[derive(clap::Args)]
 pub(super) struct MarkDelivered {
@@ -31,13 +32,13 @@ pub(super) struct MarkDelivered {
 pub(super) async fn run(verb: &MarkDelivered, settings: &Settings) -> anyhow::Result<Exit> {
     let desk = database::desk(settings).await?;
     let selection = verb.selection.read(&desk).await?;
-    let marked = if verb.dry_run {
-        desk.store.would_mark_delivered(&selection).await?
+    let how = if verb.dry_run {
+        How::DryRun
     } else {
         let evidence = Evidence::new(verb.evidence.as_deref().unwrap_or_default())?;
-        let act = verb.reason.act()?;
-        desk.store.mark_delivered(&selection, &evidence, &act).await?
+        How::Done(verb.reason.act()?, Some(evidence))
     };
+    let marked: Marked = settle(&desk, &selection, Deed::MarkDelivered, how).await?.into();
     verb.output.open().print(&marked, |marked| {
         let would = if verb.dry_run { "would be" } else { "are" };
         format!(

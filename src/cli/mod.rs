@@ -35,6 +35,7 @@ mod retry_now;
 mod run;
 mod selection;
 mod settings;
+mod settling;
 mod show;
 mod signals;
 mod skip_head;
@@ -198,8 +199,9 @@ enum Verb {
 
     /// End what stands first of a blocked row key, so that the next one goes on
     #[command(
-        after_help = "Name the delivery that does not move, not the one before it.\n\n\
-                            Example:\n  aftercommit skip-head 4712:crm --reason '4711 can never be taken'"
+        after_help = "Name the delivery that does not move; without --head it is told what stands before it.\n\n\
+                            Examples:\n  aftercommit skip-head 4712:crm --dry-run\n  \
+                      aftercommit skip-head 4712:crm --head 4711 --reason '4711 can never be taken'"
     )]
     SkipHead(skip_head::SkipHead),
 

@@ -6,6 +6,8 @@ use super::exit::Exit;
 use super::output::OutputArgs;
 use super::selection::SelectionArgs;
 use super::settings::Settings;
+use super::settling::settle;
+use crate::store::admin::{Deed, How, Hurried};
 
 #[derive(clap::Args)]
 pub(super) struct RetryNow {
@@ -26,11 +28,12 @@ pub(super) struct RetryNow {
 pub(super) async fn run(verb: &RetryNow, settings: &Settings) -> anyhow::Result<Exit> {
     let desk = database::desk(settings).await?;
     let selection = verb.selection.read(&desk).await?;
-    let hurried = if verb.dry_run {
-        desk.store.would_retry_now(&selection).await?
+    let how = if verb.dry_run {
+        How::DryRun
     } else {
-        desk.store.retry_now(&selection, &verb.reason.act()?).await?
+        How::Done(verb.reason.act()?, None)
     };
+    let hurried: Hurried = settle(&desk, &selection, Deed::RetryNow, how).await?.into();
     verb.output.open().print(&hurried, |hurried| {
         let would = if verb.dry_run { "would be" } else { "are" };
         format!(

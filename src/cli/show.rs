@@ -9,7 +9,7 @@ use super::selection::{Named, deliveries_of};
 use super::settings::Settings;
 use super::{list, table, times};
 use crate::core::time::Timestamp;
-use crate::store::admin::{Attempt, DeliveryDetail, Next};
+use crate::store::admin::{Attempt, DeliveryDetail, Next, Options};
 
 /// Characters of a payload that a person is shown.
 const SHOWN_PAYLOAD: usize = 2_000;
@@ -34,9 +34,11 @@ pub(super) async fn run(verb: &Show, settings: &Settings) -> anyhow::Result<Exit
     };
     let mut shown = Vec::new();
     for id in &ids {
+        let detail = desk.store.delivery(id).await?;
         shown.push(Shown {
-            detail: desk.store.delivery(id).await?,
             next: desk.store.next(id, &desk.expected).await?,
+            options: desk.store.options(&detail.delivery, &desk.expected).await?,
+            detail,
         });
     }
     let now = desk.store.now().await?;
@@ -47,15 +49,24 @@ pub(super) async fn run(verb: &Show, settings: &Settings) -> anyhow::Result<Exit
     Ok(Exit::Done)
 }
 
-/// A delivery, and what comes next for it.
+/// A delivery, what comes next for it, and what can be done with it.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
     detail: DeliveryDetail,
     next: Next,
+    #[serde(flatten)]
+    options: Options,
 }
 
-fn text(Shown { detail, next }: &Shown, now: Timestamp) -> String {
+fn text(
+    Shown {
+        detail,
+        next,
+        options,
+    }: &Shown,
+    now: Timestamp,
+) -> String {
     let delivery = &detail.delivery;
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let mut facts = vec![
@@ -84,6 +95,10 @@ fn text(Shown { detail, next }: &Shown, now: Timestamp) -> String {
         .into_iter()
         .filter_map(|(what, time)| Some((what, times::at(time?, now))));
     facts.extend(moments);
+    if let Some(head) = &options.head {
+        let name = format!("{}:{}", head.id.outbox_id, head.id.destination);
+        facts.push(("waits for", format!("{name}, {}", list::state(head))));
+    }
     facts.push(match (&detail.idempotency_key, &detail.not_canonical) {
         (Some(key), _) => ("key", key.clone()),
         (None, why) => ("no key", or_dash(why.clone())),

@@ -21,6 +21,8 @@ mod rates;
 mod replays;
 mod server;
 mod settle;
+mod settle_many;
+mod skip_head;
 mod status;
 mod steering;
 mod trouble;

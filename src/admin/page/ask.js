@@ -14,8 +14,14 @@ import { patch } from './patch.js';
  * @property {string} [leave] What the button beside it says.
  * @property {boolean} [idle] Whether nothing would change: then it cannot be confirmed.
  * @property {string} [evidence] The label of a second field, where evidence is wanted.
- * @property {(given: { reason: string, evidence?: string }) => Promise<string | import('./parts.js').Said>} act Brings what was done, in a sentence.
+ * @property {(given: { reason: string, evidence?: string }, course: Course) => Promise<string | import('./parts.js').Said>} act Brings what was done, in a sentence.
  * @property {() => void} [then]
+ */
+
+/**
+ * @typedef {object} Course An act that takes several requests.
+ * @property {(sentence: string) => void} tell Says how far it is.
+ * @property {() => boolean} stopped Whether it shall go no further.
  */
 
 /** @param {Question} question */
@@ -23,6 +29,13 @@ export function ask(question) {
   const reason = h('input', { id: 'reason', required: true, maxlength: 1000, autocomplete: 'off' });
   const evidence = question.evidence ? h('input', { id: 'evidence', required: true, maxlength: 4000, autocomplete: 'off' }) : null;
   const trouble = h('div', { role: 'alert' });
+  const progress = h('p', { class: 'quiet', role: 'status' });
+  const leave = h('button', { type: 'button', onclick: () => dialog.close() }, question.leave ?? 'Leave it');
+  /** @type {Course} */
+  const course = {
+    tell: (sentence) => (patch(progress, sentence), patch(leave, 'Stop')),
+    stopped: () => !dialog.open,
+  };
   const confirm = h('button', { type: 'submit', class: question.danger ? 'danger' : 'main', disabled: question.idle }, question.confirm);
   /** @param {Event} event */
   const submit = async (event) => {
@@ -30,7 +43,7 @@ export function ask(question) {
     confirm.disabled = true;
     patch(trouble, null);
     try {
-      const done = await question.act({ reason: reason.value, ...(evidence && { evidence: evidence.value }) });
+      const done = await question.act({ reason: reason.value, ...(evidence && { evidence: evidence.value }) }, course);
       dialog.close();
       say(typeof done === 'string' ? { kind: 'good', sentence: done } : done);
       question.then?.();
@@ -48,10 +61,9 @@ export function ask(question) {
       evidence && [h('label', { for: 'evidence' }, question.evidence), evidence],
       h('label', { for: 'reason' }, 'Reason, for the audit'),
       reason,
+      progress,
       trouble,
-      h('div', { class: 'actions' },
-        h('button', { type: 'button', onclick: () => dialog.close() }, question.leave ?? 'Leave it'),
-        confirm)));
+      h('div', { class: 'actions' }, leave, confirm)));
   dialog.addEventListener('close', () => dialog.remove());
   window.addEventListener('hashchange', () => dialog.close(), { once: true });
   document.body.append(dialog);

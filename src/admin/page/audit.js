@@ -3,6 +3,7 @@
 import { get } from './api.js';
 import { LOOK, pager } from './deliveries.js';
 import { h } from './dom.js';
+import { selected } from './filter.js';
 import { live } from './live.js';
 import { foreign, heading, moment, nothing, table, when } from './parts.js';
 import { below, parameters, to } from './route.js';
@@ -38,8 +39,37 @@ const COLUMNS = [
   { name: 'Who', kind: 'long', cell: (entry) => [foreign(entry.actor), entry.origin && h('small', null, ' from ', foreign(entry.origin))] },
   { name: 'What', kind: 'short', cell: (entry) => foreign(entry.action) },
   { name: 'To what', kind: 'long', cell: subject },
-  { name: 'Why', kind: 'long', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(typeof entry.detail === 'string' ? entry.detail : JSON.stringify(entry.detail)))] },
+  { name: 'Why', kind: 'long', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(inDetail(entry.detail)))] },
 ];
+
+/**
+ * What else there is to know: of deliveries that were settled by hand, which they were, in JSON.
+ * @param {string} text
+ */
+function detailOf(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * The same in words.
+ * @param {string} text
+ */
+function inDetail(text) {
+  const { evidence, filter, all, ids, outbox_ids, blocked } = detailOf(text);
+  const parts = [
+    evidence && `evidence: ${evidence}`,
+    filter && selected({ filter }),
+    all && 'every delivery',
+    ids && `${ids} named by their ids`,
+    outbox_ids && `outbox rows ${outbox_ids.join(', ')}`,
+    blocked && `so that outbox row ${blocked} can go`,
+  ];
+  return parts.filter(Boolean).join('; ') || text;
+}
 
 /** What is done to destinations, whose name is then the whole subject. */
 const STEERED = ['pause', 'resume', 'test'];
@@ -48,14 +78,15 @@ const STEERED = ['pause', 'resume', 'test'];
  * A subject, with the way to it.
  * @param {any} entry
  */
-function subject({ action, subject: text }) {
+function subject({ action, subject: text, detail }) {
   const link = (/** @type {string} */ href) => h('a', { href }, foreign(text));
   const replay = /^replay (\d+)$/.exec(text);
   if (replay) return link(to(['replays', replay[1]]));
-  const delivery = /^delivery (\d+) to (.+)$/s.exec(text);
+  const delivery = /^delivery (\d+) to (.+?)(?:, requested)?$/s.exec(text);
   if (delivery) return link(to(['deliveries', delivery[1], delivery[2]]));
-  const several = /^\d+ deliveries to (.+), outbox ids (\d+) to (\d+)$/s.exec(text);
+  const several = /^\d+ deliveries to (.+?)(?:, (?:\d+ of them )?requested)?$/s.exec(text);
   if (!several) return STEERED.includes(action) ? link(to(['destinations', text])) : foreign(text);
-  const [, destination, first_outbox_id, last_outbox_id] = several;
+  const { outbox_ids = [], first_outbox_id = outbox_ids[0], last_outbox_id = outbox_ids.at(-1) } = detailOf(detail ?? '');
+  const [, destination] = several;
   return link(to(['deliveries'], { destination, first_outbox_id, last_outbox_id, [LOOK]: 'only' }));
 }

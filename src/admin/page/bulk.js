@@ -4,7 +4,7 @@ import { post, Problem } from './api.js';
 import { ask } from './ask.js';
 import { h } from './dom.js';
 import { bodyOf, inWords } from './filter.js';
-import { counted } from './format.js';
+import { count, counted } from './format.js';
 import { say } from './parts.js';
 import { to } from './route.js';
 
@@ -47,9 +47,17 @@ export function bulk(filter, then) {
 export async function begin({ verb, title, confirm, words, evidence, danger }, filter, then) {
   const path = `/deliveries/${verb}`;
   const body = { filter: bodyOf(filter) };
+  const here = location.hash;
+  const elsewhere = () => location.hash !== here;
   try {
-    const counts = await post(path, { ...body, dry_run: true, reason: '', ...(evidence && { evidence: '' }) });
+    const counting = { path, totals: {}, after: null };
+    await goOn(counting, { ...body, dry_run: true }, (totals) => say({ kind: 'good', sentence: `Counting: ${told(totals)} so far.` }), elsewhere);
+    if (elsewhere()) return;
+    say(null);
+    const counts = counting.totals;
     const number = changed(counts);
+    // Kept, so that after an error the same dialog goes on where it was.
+    const acting = { path, totals: {}, after: null };
     ask({
       title: `${title}: all that match`,
       words: [h('p', null, `It is about ${inWords(filter)}.`), h('p', null, words), h('p', null, `Now: ${told(counts)}.`)],
@@ -57,12 +65,39 @@ export async function begin({ verb, title, confirm, words, evidence, danger }, f
       idle: number === 0,
       ...(danger && { danger, leave: 'Keep' }),
       evidence,
-      act: async (given) => `Done: ${told(await post(path, { ...body, ...given }))}.`,
+      act: async (given, { tell, stopped }) => {
+        const whole = await goOn(acting, { ...body, ...given }, (totals) => tell(`So far: ${told(totals)}.`), stopped);
+        return `${whole ? 'Done' : 'Stopped'}: ${told(acting.totals)}.`;
+      },
       then,
     });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     say({ kind: 'bad', sentence: error.detail });
+  }
+}
+
+/**
+ * @typedef {object} Course How far an act on many deliveries is. One request does a part of it.
+ * @property {string} path
+ * @property {Record<string, number>} totals What the parts have counted.
+ * @property {string | null} after Where the last part ended.
+ */
+
+/**
+ * Goes on until there is no more, or somebody stops it. Says whether it came to its end.
+ * @param {Course} course
+ * @param {Record<string, unknown>} body
+ * @param {(totals: Record<string, number>) => void} tell
+ * @param {() => boolean} stopped
+ */
+async function goOn(course, body, tell, stopped) {
+  for (;;) {
+    const { next, ...counts } = await post(course.path, { ...body, after: course.after });
+    for (const [name, number] of Object.entries(counts)) course.totals[name] = (course.totals[name] ?? 0) + number;
+    course.after = next;
+    if (next === null || stopped()) return next === null;
+    tell(course.totals);
   }
 }
 
@@ -85,5 +120,5 @@ function changed({ cancelled = 0, requested = 0, hurried = 0, marked = 0 }) {
  */
 export function told(counts) {
   const parts = Object.entries(counts).filter(([, number]) => typeof number === 'number' && number > 0);
-  return parts.map(([name, number]) => (name === 'skipped' ? `outbox row ${number} skipped` : `${number} ${name.replaceAll('_', ' ')}`)).join(', ') || 'nothing matched';
+  return parts.map(([name, number]) => (name === 'skipped' ? `outbox row ${number} skipped` : `${count(Number(number))} ${name.replaceAll('_', ' ')}`)).join(', ') || 'nothing matched';
 }

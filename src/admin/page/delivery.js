@@ -31,7 +31,7 @@ export function delivery({ main, path: [id, destination = ''], operator, signal 
     return { detail, request: known.request, findings };
   }, ({ detail, request, findings }) => [
     standing(detail, findings),
-    operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(detail, findings, () => void view.look())),
+    operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(detail, () => void view.look())),
     about(detail),
     h('section', { 'data-key': 'attempts' }, h('h2', null, 'Attempts'), attempts(detail, opened, view.redraw)),
     asSent(detail, request, opened, view.redraw),

@@ -11,8 +11,9 @@
 
 use std::time::Duration;
 
-use super::by_hand::{Deed, Met};
+use super::by_hand::{Counts, Deed, How};
 use super::filter::Selection;
+use super::on_record::{Changed, outbox_ids};
 use super::{Act, AdminError, AdminStore};
 use crate::store::database::{Args, Transaction, only, sql};
 use crate::store::{StoreError, leases};
@@ -29,15 +30,16 @@ pub struct Cancelled {
 }
 
 impl AdminStore {
-    /// Cancels what is selected. Many deliveries take several transactions, each with its line in the audit.
+    /// Cancels what is selected. Many deliveries take several transactions; see [`AdminStore::settling`].
     pub async fn cancel(&self, selection: &Selection, act: &Act) -> Result<Cancelled, AdminError> {
-        let met = self.settle_by_hand(selection, Deed::Cancel, None, act).await?;
-        Ok(met.into())
+        let how = How::Done(act.clone(), None);
+        Ok(self.settle_all(selection, Deed::Cancel, how).await?.into())
     }
 
     /// What [`AdminStore::cancel`] would do. Nothing is written.
     pub async fn would_cancel(&self, selection: &Selection) -> Result<Cancelled, AdminError> {
-        Ok(self.would_settle(selection, Deed::Cancel).await?.into())
+        let counts = self.settle_all(selection, Deed::Cancel, How::DryRun).await?;
+        Ok(counts.into())
     }
 }
 
@@ -48,16 +50,17 @@ pub(super) async fn cancel(
     pending: &[i64],
     uncertain: &[i64],
     lease_ttl: Duration,
-) -> Result<Met, StoreError> {
-    let mut met = Met::default();
+) -> Result<Changed, StoreError> {
+    let mut changed = Changed::default();
     if !pending.is_empty() {
-        met = cancel_pending(transaction, destination, pending, lease_ttl).await?;
+        changed = cancel_pending(transaction, destination, pending, lease_ttl).await?;
     }
     if !uncertain.is_empty() {
         let args = Args::new().text(destination).ints(uncertain);
-        met.done += transaction.execute(sql!("cancel_uncertain"), args).await?;
+        let rows = transaction.rows(sql!("cancel_uncertain"), args).await?;
+        changed.done.extend(outbox_ids(&rows)?);
     }
-    Ok(met)
+    Ok(changed)
 }
 
 async fn cancel_pending(
@@ -65,16 +68,15 @@ async fn cancel_pending(
     destination: &str,
     ids: &[i64],
     lease_ttl: Duration,
-) -> Result<Met, StoreError> {
-    let mut met = Met::default();
+) -> Result<Changed, StoreError> {
+    let mut changed = Changed::default();
+    let args = || Args::new().text(destination).ints(ids);
     if has_no_owner(transaction, destination, lease_ttl).await? {
-        let args = Args::new().text(destination).ints(ids);
-        met.done = only(transaction.rows(sql!("cancel_owed"), args).await?)?.int("cancelled")?;
+        changed.done = outbox_ids(&transaction.rows(sql!("cancel_owed"), args()).await?)?;
     }
     // What is left, somebody else will end.
-    let args = Args::new().text(destination).ints(ids);
-    met.requested = transaction.execute(sql!("request_cancel"), args).await?;
-    Ok(met)
+    changed.requested = outbox_ids(&transaction.rows(sql!("request_cancel"), args()).await?)?;
+    Ok(changed)
 }
 
 /// Whether no relay that lives holds a lease of the destination. If so, none gets one before the transaction ends.
@@ -97,12 +99,12 @@ async fn has_no_owner(
     Ok(only(rows)?.int::<i64>("owners")? == 0)
 }
 
-impl From<Met> for Cancelled {
-    fn from(met: Met) -> Self {
+impl From<Counts> for Cancelled {
+    fn from(counts: Counts) -> Self {
         Self {
-            cancelled: met.done,
-            requested: met.requested,
-            left_alone: met.left_alone,
+            cancelled: counts.done,
+            requested: counts.requested,
+            left_alone: counts.left_alone,
         }
     }
 }

@@ -82,10 +82,31 @@ pub enum AdminError {
     SelectsAll,
     /// Nothing stands before the delivery.
     #[error(
-        "nothing of its row key stands before the delivery of outbox row {} to `{}`; to end that one itself, cancel it",
+        "nothing of its row key stands before the delivery of outbox row {} to `{}` and keeps it from being sent; to end that one \
+         itself, cancel it",
         .0.outbox_id, .0.destination
     )]
     NotBlocked(DeliveryId),
+    /// Deliveries of this destination follow no other.
+    #[error(
+        "no delivery to `{}` waits for another, since its order is independent; to end that of outbox row {} itself, cancel it",
+        .0.destination, .0.outbox_id
+    )]
+    NoOrder(DeliveryId),
+    /// Another delivery than the one that was named stands first.
+    #[error(
+        "the delivery of outbox row {first} stands first of the row key of {} to `{}` now, and not that of {named}; look at it, \
+         and name it as the head if it is to be ended",
+        blocked.outbox_id, blocked.destination
+    )]
+    OtherHead {
+        /// The delivery that does not move.
+        blocked: DeliveryId,
+        /// The outbox row that was named.
+        named: i64,
+        /// The outbox row whose delivery stands first.
+        first: i64,
+    },
     /// Who says that a receiver took something must say how that is known.
     #[error("the evidence is missing; say how it is known that the receiver took it, for the audit")]
     NoEvidence,

@@ -171,6 +171,13 @@ impl FromStr for Cursor {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Cursor {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl utoipa::PartialSchema for Cursor {
     fn schema() -> RefOr<Schema> {
         Object::builder()

@@ -3,8 +3,9 @@
 //! The evidence goes on record with the act. An uncertain delivery lets go of its row key with it, and an older version of
 //! its row is overtaken from then on, as if the answer had come.
 
-use super::by_hand::{Deed, Met};
+use super::by_hand::{Counts, Deed, How};
 use super::filter::Selection;
+use super::on_record::{Changed, outbox_ids};
 use super::{Act, AdminError, AdminStore};
 use crate::store::StoreError;
 use crate::store::database::{Args, Transaction, sql};
@@ -51,15 +52,15 @@ impl AdminStore {
         evidence: &Evidence,
         act: &Act,
     ) -> Result<Marked, AdminError> {
-        let deed = Deed::MarkDelivered;
-        let met = self.settle_by_hand(selection, deed, Some(evidence), act).await?;
-        Ok(met.into())
+        let how = How::Done(act.clone(), Some(evidence.clone()));
+        let counts = self.settle_all(selection, Deed::MarkDelivered, how).await?;
+        Ok(counts.into())
     }
 
     /// What [`AdminStore::mark_delivered`] would do. Nothing is written.
     pub async fn would_mark_delivered(&self, selection: &Selection) -> Result<Marked, AdminError> {
-        let met = self.would_settle(selection, Deed::MarkDelivered).await?;
-        Ok(met.into())
+        let deed = Deed::MarkDelivered;
+        Ok(self.settle_all(selection, deed, How::DryRun).await?.into())
     }
 }
 
@@ -68,19 +69,20 @@ pub(super) async fn mark(
     transaction: &mut Transaction,
     destination: &str,
     ids: &[i64],
-) -> Result<Met, StoreError> {
+) -> Result<Changed, StoreError> {
     let args = Args::new().text(destination).ints(ids);
-    Ok(Met {
-        done: transaction.execute(sql!("mark_delivered"), args).await?,
-        ..Met::default()
+    let rows = transaction.rows(sql!("mark_delivered"), args).await?;
+    Ok(Changed {
+        done: outbox_ids(&rows)?,
+        ..Changed::default()
     })
 }
 
-impl From<Met> for Marked {
-    fn from(met: Met) -> Self {
+impl From<Counts> for Marked {
+    fn from(counts: Counts) -> Self {
         Self {
-            marked: met.done,
-            left_alone: met.left_alone + met.requested,
+            marked: counts.done,
+            left_alone: counts.left_alone,
         }
     }
 }

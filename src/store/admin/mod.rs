@@ -10,6 +10,7 @@
 //! ```
 
 mod act;
+mod action;
 mod audit;
 mod by_hand;
 mod cancel;
@@ -24,6 +25,7 @@ mod gauges;
 mod history;
 mod known;
 mod mark_delivered;
+mod on_record;
 mod pauses;
 mod replay;
 mod replay_failure;
@@ -47,7 +49,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::act::{Act, Actor, MAX_REASON_CHARS};
+pub use self::action::Action;
 pub use self::audit::{AuditEntry, AuditFilter, AuditPage};
+pub use self::by_hand::{Counts, Deed, How, Part, Settling};
 pub use self::cancel::Cancelled;
 pub use self::deliveries::{Delivery, Page, PageSize};
 pub use self::delivery::{Attempt, DeliveryDetail};
@@ -68,7 +72,7 @@ pub use self::replay_walk::Candidate;
 pub use self::replays::{Created, ReplayPage};
 pub use self::retry_now::Hurried;
 pub use self::sent::Sent;
-pub use self::skip_head::SkippedHead;
+pub use self::skip_head::{Options, SkippedHead};
 pub use self::status::{DestinationStatus, RelayStatus, Settled, ShardStatus, Status, UnroutedTopic};
 pub use self::tokens::{Bearer, Role, Token, TokenName, TokenText};
 pub use self::trouble::{OldestInTrouble, Trouble, TroubleExample, TroubleGroup};

@@ -4,8 +4,9 @@
 //! (`relay::dispatcher::offers`). What a receiver asked one row to wait is cut short too: that is what the person asks for. A
 //! destination that was asked to wait as a whole still waits.
 
-use super::by_hand::{Deed, Met};
+use super::by_hand::{Counts, Deed, How};
 use super::filter::Selection;
+use super::on_record::{Changed, outbox_ids};
 use super::{Act, AdminError, AdminStore};
 use crate::store::StoreError;
 use crate::store::database::{Args, Transaction, sql};
@@ -22,13 +23,14 @@ pub struct Hurried {
 impl AdminStore {
     /// Makes due at once what is selected and waits for a later time.
     pub async fn retry_now(&self, selection: &Selection, act: &Act) -> Result<Hurried, AdminError> {
-        let met = self.settle_by_hand(selection, Deed::RetryNow, None, act).await?;
-        Ok(met.into())
+        let how = How::Done(act.clone(), None);
+        Ok(self.settle_all(selection, Deed::RetryNow, how).await?.into())
     }
 
     /// What [`AdminStore::retry_now`] would do. Nothing is written.
     pub async fn would_retry_now(&self, selection: &Selection) -> Result<Hurried, AdminError> {
-        Ok(self.would_settle(selection, Deed::RetryNow).await?.into())
+        let counts = self.settle_all(selection, Deed::RetryNow, How::DryRun).await?;
+        Ok(counts.into())
     }
 }
 
@@ -37,19 +39,20 @@ pub(super) async fn hurry(
     transaction: &mut Transaction,
     destination: &str,
     ids: &[i64],
-) -> Result<Met, StoreError> {
+) -> Result<Changed, StoreError> {
     let args = Args::new().text(destination).ints(ids);
-    Ok(Met {
-        done: transaction.execute(sql!("hurry"), args).await?,
-        ..Met::default()
+    let rows = transaction.rows(sql!("hurry"), args).await?;
+    Ok(Changed {
+        done: outbox_ids(&rows)?,
+        ..Changed::default()
     })
 }
 
-impl From<Met> for Hurried {
-    fn from(met: Met) -> Self {
+impl From<Counts> for Hurried {
+    fn from(counts: Counts) -> Self {
         Self {
-            hurried: met.done,
-            left_alone: met.left_alone + met.requested,
+            hurried: counts.done,
+            left_alone: counts.left_alone,
         }
     }
 }

@@ -54,7 +54,7 @@ const CHANGES: [(&str, &str, &str, &str); 15] = [
     (
         "skip_head",
         "/v1/deliveries/6/crm/skip-head",
-        BECAUSE,
+        r#"{"head": 5, "reason": "it is the test"}"#,
         "skip-head: delivery 5 to crm",
     ),
     (

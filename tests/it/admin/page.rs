@@ -10,6 +10,7 @@ mod desk;
 mod hostile;
 mod reach;
 mod served;
+mod settling;
 mod stories;
 mod views;
 mod wire;

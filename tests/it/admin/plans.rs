@@ -46,7 +46,10 @@ async fn postgres_walks_along_its_indexes() {
             statement!("postgres", "requeue"),
             "0, 1, '{1}', '{crm}', '{dead}'",
         ),
-        (statement!("postgres", "head_before"), "1, 'crm'"),
+        (
+            statement!("postgres", "head_before"),
+            "1, 'crm', 'ordered', '{outcome_unknown}'",
+        ),
         (statement!("postgres", "hurry"), "'crm', '{1}'"),
         (statement!("postgres", "mark_delivered"), "'crm', '{1}'"),
         (statement!("shared", "destinations"), ""),

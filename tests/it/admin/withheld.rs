@@ -5,7 +5,7 @@ use aftercommit::store::Store as _;
 use aftercommit::store::admin::{KeyMode, ReplayRequest, ReplayState, Selection, StaleRows};
 
 use super::client::Client;
-use super::world::{Backend, World, act, finish, id, new, on_both};
+use super::world::{Backend, World, act, finish, new, on_both};
 
 async fn replay_all(world: &World) -> i64 {
     let request = ReplayRequest {
@@ -60,15 +60,5 @@ on_both! {
             assert_eq!(refused.status, 422, "{refused:?}");
         }
         assert_eq!(world.number("select count(*) from aftercommit.replay").await, 0);
-    }
-
-    async fn what_has_ended_is_blocked_by_nothing(backend: Backend) {
-        let world = World::new(backend).await;
-        world.execute("insert into aftercommit.outbox (topic, row_key, row_version, op, payload)
-            values ('orders', 'same', 1, 'event', '{}'), ('orders', 'same', 2, 'event', '{}')").await;
-        world.settle("crm", "outbox_id = 2", Reason::Operator).await;
-        let skipped = world.admin.skip_head(&id(2, "crm"), &act()).await;
-        assert!(skipped.is_err(), "{skipped:?}");
-        assert_eq!(world.number("select count(*) from aftercommit.owed where destination = 'crm'").await, 1);
     }
 }

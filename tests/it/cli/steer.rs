@@ -59,11 +59,41 @@ on_both! {
         world.execute("update aftercommit.outbox set row_key = 'same'").await;
         let first = world.number("select min(id) from aftercommit.outbox").await;
         let blocked = format!("{}:crm", world.number("select max(id) from aftercommit.outbox").await);
-        let skipped = project.run(&["skip-head", &blocked, "--reason", "x"]).await.done();
-        assert_eq!(skipped, format!("{first}:crm stood first, and is cancelled\n"));
-        project.run(&["skip-head", &format!("{first}:crm"), "--reason", "x"]).await.failed(2);
-        project.run(&["skip-head", "4711:crm", "--reason", "x"]).await.failed(4);
+        let shown = project.run(&["skip-head", &blocked, "--dry-run"]).await.done();
+        assert!(shown.starts_with(&format!("{first}:crm stands first: pending since ")), "{shown}");
+        let asked = project.run(&["skip-head", &blocked, "--reason", "x"]).await.failed(2);
+        assert!(asked.contains(&format!("help: `aftercommit skip-head {blocked} --head {first} --reason …` ends it")), "{asked}");
+        let waits = project.run(&["show", &blocked]).await.done();
+        assert!(waits.contains(&format!("waits for    {first}:crm, pending")), "{waits}");
+        let head = first.to_string();
+        let skip = ["skip-head", &blocked, "--head", &head, "--reason", "x"];
+        assert_eq!(project.run(&skip).await.done(), format!("{first}:crm stood first, and is cancelled\n"));
+        let again = project.run(&skip).await.failed(2);
+        assert!(again.contains(&format!("outbox row {} stands first", first + 1)), "{again}");
+        project.run(&["skip-head", &format!("{first}:crm"), "--dry-run"]).await.failed(2);
+        project.run(&["skip-head", "4711:crm", "--dry-run"]).await.failed(4);
         project.run(&["skip-head", "4711", "--reason", "x"]).await.failed(2);
+        assert_eq!(project.run(&["skip-head", &blocked, "--head", &head]).await.code, Some(2), "the reason is missing");
+    }
+
+    async fn what_was_settled_before_an_error_is_told(backend: Backend) {
+        let world = World::migrated(backend).await;
+        let project = orders(&world).await;
+        world.execute("insert into aftercommit.outbox (topic, row_key, op, payload)
+            with recursive number (i) as (select 1 union all select i + 1 from number where i < 1100)
+            select 'orders', 'more-' || i, 'event', '{}' from number").await;
+        let last = world.number("select max(outbox_id) from aftercommit.owed").await;
+        world.execute(&match backend {
+            Backend::Postgres => format!("create function aftercommit.fail() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+                create trigger fail before delete on aftercommit.owed for each row
+                    when (old.outbox_id = {last}) execute function aftercommit.fail()"),
+            Backend::Sqlite => format!("create trigger fail before delete on owed when old.outbox_id = {last}
+                begin select raise(abort, 'not now'); end"),
+        }).await;
+        let failed = project.run(&["cancel", "--destination", "crm", "--reason", "x"]).await;
+        assert_ne!(failed.code, Some(0));
+        assert!(failed.stderr.contains("1000 were settled before, 0 asked of the relay that holds them, 0 left alone"), "{failed:?}");
+        assert_eq!(world.number("select count(*) from aftercommit.settled where state = 'cancelled'").await, 1_000);
     }
 
     async fn a_replay_is_limited_stopped_and_worked_off_here(backend: Backend) {

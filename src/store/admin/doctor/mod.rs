@@ -24,6 +24,7 @@ use super::{AdminError, AdminStore};
 use crate::core::delivery::State;
 use crate::core::policy::RetryPolicy;
 use crate::core::queue::OrderMode;
+use crate::core::row::Op;
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, sql};
 
@@ -79,6 +80,12 @@ pub struct Next {
     pub sentence: String,
     /// When, if the time is known and lies ahead.
     pub due_at: Option<Timestamp>,
+}
+
+/// How deliveries of this kind of a destination follow others of their row key.
+pub(super) fn order_of(expected: &Expectations, destination: &str, op: Op) -> OrderMode {
+    let configured = expected.get(destination).and_then(|expected| expected.order);
+    OrderMode::of(configured, op)
 }
 
 impl Finding {

@@ -27,4 +27,4 @@ cancelled as (
         key_epoch = excluded.key_epoch,
         rendering = excluded.rendering
 )
-select count(*) as cancelled from taken
+select outbox_id from taken

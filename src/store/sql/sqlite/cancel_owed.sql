@@ -22,6 +22,5 @@ where destination = $1
     and outbox_id in (select value from json_each($2))
     and outbox_id not in (
         select entry.value ->> 0 from dispatch join json_each(dispatch.entries) as entry where dispatch.destination = $1
-    );
-
-select changes() as cancelled
+    )
+returning outbox_id
