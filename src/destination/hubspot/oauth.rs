@@ -4,6 +4,7 @@
 //! more people than may have it, and a file of secrets is not ours to write. The configuration still has the old one, which
 //! is what a restart begins with, so the log says once that it was replaced.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -17,6 +18,7 @@ use super::tokens::bearer;
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
 use crate::destination::client::GuardedClient;
+use crate::destination::credentials::Credentials;
 use crate::destination::failure::Failure;
 use crate::destination::secrets::{SentSecrets, refusal};
 use crate::destination::status::asked_wait;
@@ -30,6 +32,7 @@ pub(super) struct OAuth {
     pub(super) client_id: SecretString,
     pub(super) client_secret: SecretString,
     pub(super) refresh_token: Mutex<RefreshToken>,
+    pub(super) credentials: Arc<Credentials>,
 }
 
 /// The refresh token in use. Never shown: it derives no `Debug`.
@@ -145,7 +148,7 @@ impl OAuth {
                 return Err(TokenTrouble::Unreachable(format!("no access token: {why}")));
             }
         };
-        let granted = read(&answer, &sent, now)?;
+        let granted = self.read(&answer, &sent, now)?;
         if refresh_token.hand_over(granted.refresh_token) == Handover::Replaced {
             tracing::warn!(
                 destination = self.destination,
@@ -170,32 +173,33 @@ impl OAuth {
         *request.body_mut() = Some(form.into());
         request
     }
-}
 
-fn read(answer: &Answer, sent: &SentSecrets, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
-    let status = answer.status;
-    match status {
-        200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
-            TokenTrouble::Unreachable(format!(
-                "no access token: HTTP {status}, but the answer holds none that can be read"
-            ))
-        }),
-        429 => Err(TokenTrouble::Throttled(
-            "no access token: HTTP 429 from the token endpoint".to_owned(),
-            asked_wait(&answer.headers, now),
-        )),
-        400..=499 => {
-            let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let code = error.status.or(error.error).unwrap_or_default();
-            let reason = error.message.or(error.error_description).unwrap_or_default();
-            let refusal = refusal(status, &code, &reason, sent);
-            Err(TokenTrouble::Refused(format!(
-                "no access token: {refusal}; check client id, client secret and refresh token, then resume"
-            )))
+    fn read(&self, answer: &Answer, sent: &SentSecrets, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
+        let status = answer.status;
+        match status {
+            200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
+                TokenTrouble::Unreachable(format!(
+                    "no access token: HTTP {status}, but the answer holds none that can be read"
+                ))
+            }),
+            429 => Err(TokenTrouble::Throttled(
+                "no access token: HTTP 429 from the token endpoint".to_owned(),
+                asked_wait(&answer.headers, now),
+            )),
+            400..=499 => {
+                let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
+                let code = error.status.or(error.error).unwrap_or_default();
+                let reason = error.message.or(error.error_description).unwrap_or_default();
+                let refusal = refusal(status, &code, &reason, sent);
+                let way_out = self.credentials.way_out();
+                Err(TokenTrouble::Refused(format!(
+                    "no access token: {refusal}; {way_out}, then resume"
+                )))
+            }
+            _ => Err(TokenTrouble::Unreachable(format!(
+                "no access token: HTTP {status} from the token endpoint"
+            ))),
         }
-        _ => Err(TokenTrouble::Unreachable(format!(
-            "no access token: HTTP {status} from the token endpoint"
-        ))),
     }
 }
 
