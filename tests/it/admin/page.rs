@@ -7,6 +7,7 @@
 
 mod browser;
 mod desk;
+mod ends;
 mod hostile;
 mod reach;
 mod served;
