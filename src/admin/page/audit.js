@@ -4,7 +4,7 @@ import { get } from './api.js';
 import { LOOK, pager } from './deliveries.js';
 import { h } from './dom.js';
 import { live } from './live.js';
-import { foreign, heading, moment, nothing, table, when } from './parts.js';
+import { foreign, heading, moment, nothing, prose, table, when } from './parts.js';
 import { below, parameters, to } from './route.js';
 
 const FIELDS = /** @type {[string, string][]} */ ([['actor', 'Who'], ['action', 'What'], ['subject', 'To what']]);
@@ -35,10 +35,10 @@ export function audit({ main, query, signal }) {
 /** @type {{ name: string, cell: (entry: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 const COLUMNS = [
   { name: 'When', kind: 'short', cell: (entry) => [moment(entry.at), h('small', null, ' ', when(entry.at))] },
-  { name: 'Who', kind: 'long', cell: (entry) => [foreign(entry.actor), entry.origin && h('small', null, ' from ', foreign(entry.origin))] },
+  { name: 'Who', kind: 'long', cell: (entry) => [foreign(entry.actor), entry.origin && entry.origin !== entry.actor && h('small', null, ' from ', foreign(entry.origin))] },
   { name: 'What', kind: 'short', cell: (entry) => foreign(entry.action) },
   { name: 'To what', kind: 'long', cell: subject },
-  { name: 'Why', kind: 'long', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(typeof entry.detail === 'string' ? entry.detail : JSON.stringify(entry.detail)))] },
+  { name: 'Why', kind: 'long', cell: (entry) => [prose(entry.reason), entry.detail && h('small', null, ' ', foreign(typeof entry.detail === 'string' ? entry.detail : JSON.stringify(entry.detail)))] },
 ];
 
 /** What is done to destinations, whose name is then the whole subject. */

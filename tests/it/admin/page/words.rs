@@ -39,6 +39,13 @@ async fn roles(browser: &Browser, selector: &str) -> Vec<String> {
     roles
 }
 
+/// That something of this role, which stood there before, says this.
+fn said(role: &str, words: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('[role={role}]')].some((one) => one.before && one.innerText.includes('{words}'))"
+    )
+}
+
 on_both! {
     async fn every_view_has_words_for_nothing(backend: Backend) {
         let desk = Desk::new(backend).await;
@@ -88,19 +95,19 @@ on_both! {
         let current = "return [...document.querySelectorAll('header nav [aria-current=page]')].map((one) => one.innerText)";
         assert_eq!(browser.script(current, json!([])).await, json!(["Overview"]));
         // Where something will be said stands there before it is: what comes with its words is not heard.
-        let mark = "for (const one of document.querySelectorAll('[role=status], [role=alert], [aria-live]')) one.dataset.before = 'yes';";
+        let mark = "for (const one of document.querySelectorAll('[role=status], [role=alert], [aria-live]')) one.before = true;";
         browser.go("#/destinations").await;
         browser.view("Destinations").await;
         browser.script(mark, json!([])).await;
         browser.press("Pause crm").await;
         browser.fill("Reason, for the audit", "they are migrating").await;
         browser.press("Pause").await;
-        browser.holds("document.querySelector('[role=status][data-before]')?.innerText.includes('crm is paused.')").await;
+        browser.holds(&said("status", "crm is paused.")).await;
         browser.go("#/deliveries").await;
         browser.view("Deliveries").await;
         browser.script(mark, json!([])).await;
         answer(browser, "Promise.resolve(new Response('<html>', { status: 502 }))").await;
-        browser.holds("document.querySelector('[role=alert][data-before]')?.innerText.includes('The server answered 502')").await;
+        browser.holds(&said("alert", "The server answered 502")).await;
         let headings = browser.script("return document.querySelectorAll('h1').length", json!([])).await;
         assert_eq!(headings, Value::from(1));
         desk.finish(&[]).await;
