@@ -13,6 +13,7 @@ use super::dispatcher::{Exit, Stop};
 use super::reconnect::retrying;
 use super::{Active, Context};
 use crate::core::decide::{Standing, Transition, decide};
+use crate::core::limit::breaker::Kind;
 use crate::core::outcome::{Outcome, Report};
 use crate::core::time::Timestamp;
 use crate::store::{
@@ -102,6 +103,8 @@ fn settlement(
         owed_at: orphaned.owed_at,
         unknown_since,
         cancel: orphaned.cancel,
+        // What an earlier owner sent it for is not on record.
+        sent_as: Kind::Regular,
     };
     let kind = match decide(&report.outcome, &standing, orphan.now, &active.policy, jitter).transition {
         Transition::End(reason) => SettlementKind::End(reason),

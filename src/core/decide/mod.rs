@@ -9,6 +9,7 @@ mod tests;
 use std::time::Duration;
 
 use super::delivery::Reason;
+use super::limit::breaker::Kind;
 use super::outcome::{Outcome, Refusal, Scope};
 use super::policy::{Policy, UncertainPolicy};
 use super::time::Timestamp;
@@ -26,6 +27,8 @@ pub struct Standing {
     pub unknown_since: Option<Timestamp>,
     /// Whether an operator asked to cancel it while it was in flight.
     pub cancel: CancelRequest,
+    /// Whether an open breaker sent it, to look whether the receiver is back.
+    pub sent_as: Kind,
 }
 
 /// Whether an operator asked to cancel a delivery.
@@ -56,7 +59,8 @@ pub enum Transition {
 pub enum Counts {
     /// It does.
     Yes,
-    /// The receiver only asked to wait, or its answer was about the request and not about the row: it does not.
+    /// The receiver only asked to wait, or its answer was about the request and not about the row, or the row was sent to
+    /// look whether the receiver is back: it does not.
     Excused,
 }
 
@@ -157,6 +161,7 @@ fn after_failure(
         Outcome::Throttled { .. } | Outcome::Refused(Refusal::Gone | Refusal::Together | Refusal::Alone) => {
             Counts::Excused
         }
+        _ if standing.sent_as == Kind::Probe => Counts::Excused,
         _ => Counts::Yes,
     };
     let counted = standing.attempts.saturating_sub(standing.excused);

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::{CancelRequest, Counts, Decision, Hold, Standing, Transition, decide, may_send};
 use crate::core::delivery::{REASONS, Reason, State};
+use crate::core::limit::breaker::Kind;
 use crate::core::outcome::{Outcome, Refusal, Scope};
 use crate::core::policy::{IdempotencyWindow, Policy, RetryPolicy, UncertainPolicy};
 use crate::core::time::Timestamp;
@@ -19,6 +20,7 @@ fn standing(attempts: u32) -> Standing {
         owed_at: NOW,
         unknown_since: None,
         cancel: CancelRequest::None,
+        sent_as: Kind::Regular,
     }
 }
 
@@ -119,6 +121,7 @@ proptest! {
     #[test]
     fn every_delivery_ends(
         policy in any_policy(), outcomes in proptest::collection::vec(any_outcome(), 1..20), jitter in 0.0..=1.0_f64,
+        sent_as in prop_oneof![Just(Kind::Regular), Just(Kind::Probe)],
     ) {
         let (mut now, mut attempts, mut excused, mut unknown_since) = (NOW, 0, 0, None);
         for outcome in outcomes.iter().cycle().take(200_000) {
@@ -126,7 +129,7 @@ proptest! {
             if *outcome == Outcome::Unknown {
                 unknown_since = unknown_since.or(Some(now));
             }
-            let standing = Standing { attempts, excused, owed_at: NOW, unknown_since, cancel: CancelRequest::None };
+            let standing = Standing { attempts, excused, unknown_since, sent_as, ..standing(attempts) };
             match decide(outcome, &standing, now, &policy, jitter).transition {
                 Transition::End(_) => return Ok(()),
                 Transition::Retry { after, counts } => {
@@ -222,6 +225,28 @@ fn throttled_attempts_do_not_count() {
         decide(&Outcome::Unreachable, &excused, NOW, &policy, 1.0).transition,
         Transition::Retry { .. }
     ));
+}
+
+#[test]
+fn a_probe_is_not_the_last_attempt_of_its_row() {
+    let max_attempts = Policy::default().retry.max_attempts;
+    let probe = |sent_as| Standing {
+        sent_as,
+        ..standing(max_attempts)
+    };
+    for outcome in [Outcome::Unreachable, Outcome::Unknown] {
+        let counts = |sent_as| match after(&outcome, &probe(sent_as)).transition {
+            Transition::Retry { counts, .. } => Some(counts),
+            Transition::End(_) => None,
+        };
+        assert_eq!(counts(Kind::Regular), None);
+        assert_eq!(counts(Kind::Probe), Some(Counts::Excused));
+    }
+    let refused = Outcome::Refused(Refusal::Final);
+    assert_eq!(
+        after(&refused, &probe(Kind::Probe)).transition,
+        Transition::End(Reason::Refused)
+    );
 }
 
 #[test]

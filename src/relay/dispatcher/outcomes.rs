@@ -13,12 +13,21 @@ use super::unmet::Unmet;
 use super::{Dispatcher, Event};
 use crate::core::decide::{Decision, Hold, Standing, Transition, decide};
 use crate::core::delivery::{Reason, State};
+use crate::core::limit::breaker::Kind;
 use crate::core::outcome::{Outcome, Report};
 use crate::core::queue::{Ended, Mark, Trace};
 use crate::core::time::Timestamp;
 use crate::relay::database_clock::DatabaseClock;
 use crate::relay::reconnect::retrying;
 use crate::store::{EndedAttempt, Recorded, Settlement, SettlementKind};
+
+/// What the deliveries of one request have in common.
+struct Sending {
+    started_at: Timestamp,
+    sent_as: Kind,
+    /// What failed together is due together, so that it can share a request again.
+    jitter: f64,
+}
 
 impl Dispatcher {
     /// Writes the next record, if there is one and none is in progress.
@@ -179,33 +188,29 @@ impl Dispatcher {
             self.sender.parts.divide(ids.zip(outcomes));
         }
         self.take_note(&flight, &reports);
-        let started_at = flight.started_at;
-        // What failed together is due together, so that it can share a request again.
-        let jitter = self.chance.f64();
+        let sending = Sending {
+            started_at: flight.started_at,
+            sent_as: flight.ticket.kind,
+            jitter: self.chance.f64(),
+        };
         let mut unmet = Unmet::default();
         for (prepared, report) in flight.deliveries.into_iter().zip(reports) {
-            self.decide(&prepared, report, started_at, jitter, &mut unmet);
+            self.decide(&prepared, report, &sending, &mut unmet);
         }
         unmet.log(&self.lease.shard.destination);
     }
 
-    fn decide(
-        &mut self,
-        prepared: &Prepared,
-        report: Report,
-        started_at: Timestamp,
-        jitter: f64,
-        unmet: &mut Unmet,
-    ) {
+    fn decide(&mut self, prepared: &Prepared, report: Report, sending: &Sending, unmet: &mut Unmet) {
         let monotonic = self.context.clock.monotonic();
         let owed = prepared.owed();
-        let arrived = matches!(report.outcome, Outcome::Unknown).then_some(started_at);
+        let arrived = matches!(report.outcome, Outcome::Unknown).then_some(sending.started_at);
         let standing = Standing {
             attempts: owed.attempts + 1,
             excused: owed.excused,
             owed_at: owed.owed_at,
             unknown_since: owed.unknown_since.or(arrived),
             cancel: owed.cancel,
+            sent_as: sending.sent_as,
         };
         let now = self.clock.now(monotonic);
         if report.outcome == Outcome::Accepted {
@@ -216,12 +221,12 @@ impl Dispatcher {
             &standing,
             now,
             &self.active.borrow().policy,
-            jitter,
+            sending.jitter,
         );
         unmet.note(prepared.outbox_id(), standing.attempts, &report, decision);
         self.hold(decision.hold, &report, monotonic);
         self.recorder.settle(
-            settlement(prepared, report, started_at, decision, &standing),
+            settlement(prepared, report, sending.started_at, decision, &standing),
             Some(prepared.sequence),
         );
     }

@@ -81,6 +81,21 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn rows_that_probe_do_not_die_of_it(backend: Backend) {
+        let six = "concurrency = 1\n[destinations.hook.retry]\nfirst = \"1ms\"\nmax_delay = \"1ms\"\nmax_attempts = 6\n\
+            [destinations.hook.breaker]\nmin_requests = 5\nopen_for = \"1ms\"\n";
+        let world = World::with(backend, six).await;
+        world.receiver.script([Rule::always(Fault::Fail { status: 502 })]).unwrap();
+        world.orders(5, |number| format!("order-{number}")).await;
+        let relay = world.relay(six).await;
+        world.until_number(OPEN, 1).await;
+        // More often than the five may be sent if every attempt counts.
+        world.receiver.received(5 * 6 + 10).await;
+        world.receiver.clear_script();
+        world.until(&[("delivered", 5)]).await;
+        world.finish([relay]).await;
+    }
+
     async fn while_it_is_open_no_more_is_read_than_is_held(backend: Backend) {
         let hour = with_breaker("min_requests = 5\nopen_for = \"1h\"");
         let world = World::with(backend, &hour).await;

@@ -230,7 +230,7 @@ on_both! {
         let world = World::routed(backend).await;
         world.apply(&[("customers", TopicKind::State)], &[("customers", "hook"), ("customers", "crm")]).await;
         for version in [1, 2] {
-            let rows = ["delivered", "unguarded", "dead", "elsewhere", "owed"].map(|key| upsert(key, version, &version.to_string()));
+            let rows = ["delivered", "arrived", "unguarded", "dead", "elsewhere", "owed"].map(|key| upsert(key, version, &version.to_string()));
             world.commit_rows(&rows).await;
         }
         let id = async |key: &str, version: i64| {
@@ -240,10 +240,15 @@ on_both! {
         let lease = world.lease(relay(1)).await;
         let settle = under(&lease)
             .success(id("delivered", 2).await, 1)
+            .refused(id("arrived", 2).await, 1)
             .success(id("unguarded", 2).await, 1)
             .refused(id("dead", 2).await, 1)
             .refused(id("elsewhere", 2).await, 1);
         settle.commit(&world.store).await;
+        let arrived = id("arrived", 2).await;
+        world.execute(&format!(
+            "update aftercommit.attempt set outcome = 'unknown' where outbox_id = {arrived} and destination = 'hook'"
+        )).await;
         let elsewhere = id("elsewhere", 2).await;
         world.execute(&format!(
             "insert into aftercommit.settled (outbox_id, destination, state, reason, attempts, key_epoch)
@@ -257,17 +262,18 @@ on_both! {
             old.push(id(key, 1).await);
         }
         old.sort_unstable();
-        let overtaken = id("delivered", 1).await;
-        let attempts: Vec<(i64, u32)> = old.iter().chain([&overtaken]).map(|id| (*id, 1)).collect();
+        let mut overtaken = [id("delivered", 1).await, id("arrived", 1).await];
+        overtaken.sort_unstable();
+        let attempts: Vec<(i64, u32)> = old.iter().chain(&overtaken).map(|id| (*id, 1)).collect();
         let draft = under(&lease).begin(1, &attempts);
         for _ in 0..2 {
             let recorded = draft.clone().commit(&world.store).await;
-            assert_eq!((recorded.begun, recorded.overtaken), (old.clone(), vec![overtaken]));
+            assert_eq!((recorded.begun, recorded.overtaken), (old.clone(), overtaken.to_vec()));
         }
         let entries = "select sum(json_array_length(entries)) from aftercommit.dispatch";
         assert_eq!(world.number(entries).await, 4, "what is not begun is not on record");
-        under(&lease).end(overtaken, 0, Reason::NewerVersion).commit(&world.store).await;
-        assert_eq!(world.state(overtaken).await, "superseded newer_version");
+        under(&lease).end(overtaken[0], 0, Reason::NewerVersion).commit(&world.store).await;
+        assert_eq!(world.state(overtaken[0]).await, "superseded newer_version");
     }
 
     async fn what_is_to_be_cancelled_is_not_begun(backend: Backend) {

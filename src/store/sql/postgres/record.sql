@@ -144,8 +144,8 @@ finished as (
                 and owed.slot % $3 <> $2
         ))
 ),
--- What may begin. Of that, what a replay made due again has been overtaken if a newer version was delivered since then:
--- only there is it looked up.
+-- What may begin. Of that, what a replay made due again has been overtaken if a newer version was delivered since then, or
+-- may have arrived: only there is it looked up, the newest first.
 asked as materialized (
     select
         entry.*,
@@ -155,12 +155,22 @@ asked as materialized (
             cross join lateral (
                 select id from aftercommit.outbox
                 where topic = older.topic and row_key = older.row_key and id > entry.outbox_id
+                order by id desc
                 offset 0
             ) as newer
             cross join lateral (
-                select state from aftercommit.settled where outbox_id = newer.id and destination = $1 offset 0
+                select state, key_epoch from aftercommit.settled
+                where outbox_id = newer.id and destination = $1
+                offset 0
             ) as settled
-            where settled.state in ('delivered', 'uncertain')
+            where settled.state in ('delivered', 'uncertain') or exists (
+                select from aftercommit.attempt
+                where attempt.outbox_id = newer.id
+                    and attempt.destination = $1
+                    and attempt.key_epoch = settled.key_epoch
+                    and attempt.outcome = 'unknown'
+                offset 0
+            )
         ) else false end as overtaken
     from unnest($9::bigint[], $10::integer[], $11::integer[]) as entry (outbox_id, attempt, key_epoch)
     cross join lateral (

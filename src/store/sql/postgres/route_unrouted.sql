@@ -25,6 +25,7 @@ routed as (
     where not exists (
         select 1 from aftercommit.settled
         where settled.outbox_id = taken.outbox_id and settled.destination = route.destination
+        offset 0
     )
     on conflict (destination, outbox_id) do nothing
 )

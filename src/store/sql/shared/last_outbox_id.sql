@@ -1,1 +1,1 @@
-select max(id) as id from aftercommit.outbox
+select (select id from aftercommit.outbox order by id desc limit 1) as id

@@ -1,9 +1,14 @@
 -- Outbox rows of a topic with the number of their deliveries, in the order of row key and id.
 -- $1 topic, $2 row key and $3 outbox id after which to go on, $4 rows at most
 with recursive owing (destination) as (
-    select min(destination) from aftercommit.owed
+    select (select destination from aftercommit.owed order by destination limit 1)
     union all
-    select (select min(owed.destination) from aftercommit.owed where owed.destination > owing.destination)
+    select (
+        select owed.destination
+        from aftercommit.owed
+        where owed.destination > owing.destination
+        order by owed.destination limit 1
+    )
     from owing
     where owing.destination is not null
 )
@@ -15,7 +20,10 @@ select
         union
         select owing.destination
         from owing
-        join aftercommit.owed on owed.destination = owing.destination and owed.outbox_id = outbox.id
+        -- No `exists`, which a planner can turn into a look through all that is owed.
+        where (
+            select 1 from aftercommit.owed where owed.destination = owing.destination and owed.outbox_id = outbox.id
+        ) is not null
     ) as delivery) as deliveries
 from aftercommit.outbox
 where topic = $1 and (row_key, id) > ($2, $3)

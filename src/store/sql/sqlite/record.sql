@@ -136,9 +136,15 @@ where attempts = (value ->> 'attempt') - 1
         select 1 from outbox as older
         cross join outbox as newer
             on newer.topic = older.topic and newer.row_key = older.row_key and newer.id > older.id
-        cross join settled
-            on settled.outbox_id = newer.id and settled.destination = $1 and settled.state in ('delivered', 'uncertain')
+        cross join settled on settled.outbox_id = newer.id and settled.destination = $1
         where older.id = owed.outbox_id
+            and (settled.state in ('delivered', 'uncertain') or exists (
+                select 1 from attempt
+                where outbox_id = newer.id
+                    and destination = $1
+                    and key_epoch = settled.key_epoch
+                    and outcome = 'unknown'
+            ))
     ))
 having count(*) > 0
 on conflict (relay, sequence) do nothing;
@@ -151,9 +157,15 @@ with asked as materialized (
             select 1 from outbox as older
             cross join outbox as newer
                 on newer.topic = older.topic and newer.row_key = older.row_key and newer.id > older.id
-            cross join settled
-                on settled.outbox_id = newer.id and settled.destination = $1 and settled.state in ('delivered', 'uncertain')
+            cross join settled on settled.outbox_id = newer.id and settled.destination = $1
             where older.id = owed.outbox_id
+                and (settled.state in ('delivered', 'uncertain') or exists (
+                    select 1 from attempt
+                    where outbox_id = newer.id
+                        and destination = $1
+                        and key_epoch = settled.key_epoch
+                        and outcome = 'unknown'
+                ))
         ) as overtaken
     from json_each($9)
     cross join owed on owed.destination = $1 and owed.outbox_id = value ->> 'outbox_id'
