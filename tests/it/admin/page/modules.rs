@@ -92,8 +92,8 @@ const FILTER: Cases = &[
             "['every delivery', 'rows that were never owed to crm', 'dead deliveries of the topic t']",
         ),
         (
-            "[3, 5].map((n) => selected({ ids: Array.from({ length: n }, (_, i) => ({ outbox_id: i, destination: 'd' })) }))",
-            "['outbox row 0 to d, outbox row 1 to d, outbox row 2 to d', 'outbox row 0 to d, outbox row 1 to d, outbox row 2 to d and 2 more']",
+            "[3, 4].map((n) => selected({ ids: Array.from({ length: n }, (_, i) => ({ outbox_id: i, destination: 'd' })) }))",
+            "['outbox row 0 to d, outbox row 1 to d, outbox row 2 to d', 'outbox row 0 to d, outbox row 1 to d, outbox row 2 to d and 1 more']",
         ),
         (
             "inWords(new URLSearchParams('state=dead&state=uncertain&destination=crm&row_key=r&http_status=401&since=2026-11-29T18:05:00Z&first_outbox_id=3&reason=refused'))",
@@ -163,16 +163,21 @@ const PATCH: &str = "
     seen.gone = b.isConnected;
     patch(region, list());
     seen.emptied = keys();
+    patch(region, [h('div', { 'data-key': 'gone' }), h('p', null, 'stays')]);
+    const stays = region.querySelector('p');
+    patch(region, h('p', null, 'stays'));
+    seen.after_gone = region.querySelector('p') === stays;
 
     let clicked = '';
     const view = (word, more) => [
         h('p', more, word),
         h('button', { onclick: () => { clicked += word; }, class: word, disabled: word === 'two' }, 'go'),
         h('input', { value: word, placeholder: word }),
-        h('details', { open: word === 'one' }, h('summary', null, 'more'), word),
+        h('details', { open: true }, h('summary', null, 'more'), word),
+        h('input', { value: word, checked: word === 'two' }),
     ];
     patch(region, view('one', { title: 'one' }));
-    const [p, button, input, details] = region.children;
+    const [p, button, input, details, untouched] = region.children;
     const text = p.firstChild;
     input.focus();
     input.value = 'mine';
@@ -181,11 +186,11 @@ const PATCH: &str = "
     patch(region, view('two', null));
     button.disabled = false;
     button.click();
-    seen.kept = [...region.children].every((one, index) => one === [p, button, input, details][index]) && p.firstChild === text;
+    seen.kept = [...region.children].every((one, index) => one === [p, button, input, details, untouched][index]) && p.firstChild === text;
     seen.text = p.textContent;
     seen.clicked = clicked;
     seen.attributes = [p.hasAttribute('title'), button.className, input.placeholder];
-    seen.theirs = [input.value, details.open, document.activeElement === input];
+    seen.theirs = [input.value, details.open, document.activeElement === input, untouched.value, untouched.checked];
     patch(region, h('section', null, 'three'));
     seen.replaced = region.innerHTML;
     region.remove();
@@ -195,6 +200,7 @@ const PATCH: &str = "
 const LIVE: &str = "
     const { live } = await import('/assets/live.js');
     const { Problem } = await import('/assets/api.js');
+    const { h } = await import('/assets/dom.js');
     const region = document.createElement('div');
     document.body.append(region);
     const leave = new AbortController();
@@ -204,7 +210,7 @@ const LIVE: &str = "
     window.clearTimeout = () => {};
     const asked = [];
     const settled = () => new Promise((done) => set(done, 0));
-    const view = live(region, leave.signal, () => new Promise((told, refused) => asked.push({ told, refused })), (word) => word);
+    const view = live(region, leave.signal, () => new Promise((told, refused) => asked.push({ told, refused })), (word) => (word === 'button' ? h('button', null, word) : word));
     const seen = { loading: [region.innerText, region.getAttribute('aria-busy')] };
     const problem = (status) => new Problem(status, `title ${status}`, `detail ${status}`);
     void view.look();
@@ -223,6 +229,22 @@ const LIVE: &str = "
     asked.at(-1).told('well');
     await settled();
     seen.well = region.innerText.trim();
+    const hide = (hidden) => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    };
+    const before = asked.length;
+    hide(true);
+    seen.hidden = [asked.length - before];
+    hide(false);
+    seen.hidden.push(asked.length - before);
+    asked.at(-1).told('button');
+    await settled();
+    region.querySelector('button').focus();
+    void view.look();
+    asked.at(-1).told('well');
+    await settled();
+    seen.focus = document.activeElement.innerText;
     void view.look();
     leave.abort();
     asked.at(-1).told('left');
@@ -265,8 +287,8 @@ on_both! {
         let desk = Desk::new(backend).await;
         desk.log_in(TOKEN).await;
         let expected = json!({
-            "order": "cda", "same": true, "gone": false, "emptied": "", "kept": true, "text": "two", "clicked": "onetwo",
-            "attributes": [false, "two", "two"], "theirs": ["mine", false, true], "replaced": "<section>three</section>",
+            "order": "cda", "same": true, "gone": false, "emptied": "", "after_gone": true, "kept": true, "text": "two", "clicked": "onetwo",
+            "attributes": [false, "two", "two"], "theirs": ["mine", false, true, "one", false], "replaced": "<section>three</section>",
         });
         assert_eq!(seen(&desk.browser, PATCH).await, expected);
         desk.finish(&[]).await;
@@ -275,6 +297,9 @@ on_both! {
     async fn a_view_shows_the_newest_answer_and_goes_on_trying_but_not_what_is_refused(backend: Backend) {
         let desk = Desk::new(backend).await;
         desk.log_in(TOKEN).await;
+        // No other view looks meanwhile.
+        desk.browser.go("#/nowhere").await;
+        desk.browser.view("Not found").await;
         let expected = json!({
             "loading": ["Looking…", "true"],
             // What was asked first and answered last is old.
@@ -285,7 +310,10 @@ on_both! {
             "429": [true, true, false, 4],
             "404": [false, false, false, 4],
             "well": "well",
-            "left": ["well", 5],
+            "hidden": [0, 1],
+            // What had the focus is gone: it begins again at the heading.
+            "focus": "Not found",
+            "left": ["well", 7],
             "pauses": [3000],
         });
         assert_eq!(seen(&desk.browser, LIVE).await, expected);
