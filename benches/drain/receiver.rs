@@ -31,12 +31,21 @@ impl Receiver {
 
     /// How many keys it has seen.
     pub(crate) async fn unique_keys(&self) -> anyhow::Result<u64> {
+        self.count("keys").await
+    }
+
+    /// How many requests it has received, whatever it answered.
+    pub(crate) async fn requests(&self) -> anyhow::Result<u64> {
+        self.count("requests").await
+    }
+
+    async fn count(&self, what: &str) -> anyhow::Result<u64> {
         let request = self.client.get(format!("{}effects", self.url())).build()?;
         let counts: serde_json::Value =
             serde_json::from_slice(&super::bare::send(&self.client, request).await?.bytes().await?)?;
-        counts["keys"]
+        counts[what]
             .as_u64()
-            .ok_or_else(|| anyhow::anyhow!("no count of keys in {counts}"))
+            .ok_or_else(|| anyhow::anyhow!("no count of {what} in {counts}"))
     }
 
     /// Lets it forget what it has seen.
