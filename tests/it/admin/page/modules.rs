@@ -133,6 +133,10 @@ const NEEDS: Cases = &[
             "[false, true]",
         ),
         (
+        "needs({ relays: [{ alive: true }], destinations: [{ name: 'a', configured: true, settled: { dead: 0, uncertain: 1 } }], unrouted_topics: [] }, { then: false }).innerText",
+        "'a: 1 uncertain'",
+    ),
+    (
             "[false, () => {}].map((then) => needs({ relays: [{ alive: true }], destinations: [], unrouted_topics: [{ topic: 't', rows: 2 }] }, { then }).querySelectorAll('a').length)",
             "[0, 1]",
         ),
