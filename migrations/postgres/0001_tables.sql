@@ -262,6 +262,11 @@ create table aftercommit.replay (
     skipped bigint not null default 0,
     -- Its rate lets it go on from then.
     next_step_at timestamptz not null default now(),
+    -- Deliveries that a step looks at, once a larger one has run into a time-out; null: as many as a relay takes.
+    step_rows bigint check (step_rows > 0),
+    -- Of one for missing rows: the transactions that were writing to the outbox when it was asked for, while one of them may
+    -- still be open. Their rows can come into sight below the cursor, so it begins again once all have ended.
+    waits_for text,
     created_at timestamptz not null default now(),
     finished_at timestamptz
 );

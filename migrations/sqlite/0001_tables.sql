@@ -250,6 +250,10 @@ create table replay (
     skipped integer not null default 0,
     -- Its rate lets it go on from then.
     next_step_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
+    -- Deliveries that a step looks at, once a larger one has run into a time-out; null: as many as a relay takes.
+    step_rows integer check (step_rows > 0),
+    -- As on PostgreSQL, and always null: whoever asks for a replay writes, so nobody else does.
+    waits_for text,
     created_at integer not null default (cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000),
     finished_at integer
 );

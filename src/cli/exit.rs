@@ -111,6 +111,7 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 fn exit_of_store(error: &StoreError) -> Exit {
     match error {
         StoreError::Unavailable(_)
+        | StoreError::TimedOut(_)
         | StoreError::NotMigrated
         | StoreError::TooOld { .. }
         | StoreError::TooNew { .. } => Exit::Database,

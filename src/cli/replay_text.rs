@@ -28,13 +28,17 @@ pub(super) fn replay(replay: &Replay) -> String {
         counted(*in_flight, "was on the wire", "were on the wire"),
         counted(*skipped, OVERTAKEN.0, OVERTAKEN.1)
     );
+    let waits = replay
+        .waits
+        .as_ref()
+        .map_or_else(String::new, |waits| format!("\n{waits}"));
     match replay.state {
         ReplayState::Running => {
-            format!("replay {id} runs: a relay works it off, or `--wait` does; {due}, {others}")
+            format!("replay {id} runs: a relay works it off, or `--wait` does; {due}, {others}{waits}")
         }
         ReplayState::Paused => {
             format!(
-                "replay {id} is paused, `aftercommit resume --replay {id}` lets it go on; {due}, {others}"
+                "replay {id} is paused, `aftercommit resume --replay {id}` lets it go on; {due}, {others}{waits}"
             )
         }
         ReplayState::Done if *requeued > 0 => format!(

@@ -22,39 +22,56 @@ const FORGET: Duration = Duration::from_mins(10);
 /// each look, however many there are.
 const LOOK_SHARE: u32 = 50;
 
-/// Keeps house until it is asked to stop.
+/// Keeps house until it is asked to stop. No chore waits for another: one that fails holds up itself alone.
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
-    let (mut next_look, mut next_forget) = (Duration::ZERO, Duration::ZERO);
+    tokio::try_join!(
+        keep_replaying(&context, &stop),
+        keep_routing(&context, &stop),
+        keep_forgetting(&context, &stop)
+    )?;
+    Ok(Exit::Drained)
+}
+
+async fn keep_replaying(context: &Context, stop: &Stop) -> Result<(), StoreError> {
     while !stop.drain.is_cancelled() {
-        let advanced = replay(&context, &stop).await?;
-        let mut moved = advanced.looked_at;
-        let started = context.clock.monotonic();
-        if started >= next_look {
-            let routed = route(&context, &stop).await?;
-            let ended = context.clock.monotonic();
-            let took = ended.saturating_sub(started);
-            next_look = if routed > 0 {
-                ended
-            } else {
-                ended + EVERY.max(took * LOOK_SHARE)
-            };
-            moved += routed;
-        }
-        if started >= next_forget {
-            forget(&context, &stop).await?;
-            next_forget = started + FORGET;
-        }
-        if moved > 0 {
+        let advanced = replay(context, stop).await?;
+        if advanced.looked_at > 0 {
             context.wakeup.ring();
-            continue;
-        }
-        tokio::select! {
-            () = stop.drain.cancelled() => {}
+        } else {
             // A replay whose rate makes it wait goes on when its time has come.
-            () = tokio::time::sleep(EVERY.min(advanced.next_in.unwrap_or(EVERY))) => {}
+            rest(stop, EVERY.min(advanced.next_in.unwrap_or(EVERY))).await;
         }
     }
-    Ok(Exit::Drained)
+    Ok(())
+}
+
+async fn keep_routing(context: &Context, stop: &Stop) -> Result<(), StoreError> {
+    while !stop.drain.is_cancelled() {
+        let started = context.clock.monotonic();
+        if route(context, stop).await? > 0 {
+            context.wakeup.ring();
+        } else {
+            let took = context.clock.monotonic().saturating_sub(started);
+            rest(stop, EVERY.max(took * LOOK_SHARE)).await;
+        }
+    }
+    Ok(())
+}
+
+async fn keep_forgetting(context: &Context, stop: &Stop) -> Result<(), StoreError> {
+    while !stop.drain.is_cancelled() {
+        forget(context, stop).await?;
+        rest(stop, FORGET).await;
+    }
+    Ok(())
+}
+
+/// Lets so much time go by, unless it is asked to stop.
+async fn rest(stop: &Stop, time: Duration) {
+    tokio::select! {
+        () = stop.drain.cancelled() => {}
+        () = tokio::time::sleep(time) => {}
+    }
 }
 
 /// Moves rows that had no route to the routes that their topics have by now.

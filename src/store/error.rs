@@ -11,6 +11,9 @@ pub enum StoreError {
     /// Waiting can help: the database is away, busy, full, read-only, or ended the transaction. Try again.
     #[error("the database cannot serve this now: {0}")]
     Unavailable(String),
+    /// A statement ran into the time-out of the database: asking for less at once, or waiting, can help.
+    #[error("the database cannot serve this now: {0}")]
+    TimedOut(String),
     /// The database has no Aftercommit schema yet.
     #[error("the database is not migrated; run `aftercommit migrate`")]
     NotMigrated,
@@ -54,7 +57,7 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::Unavailable(_) | Self::NotMigrated | Self::TooOld { .. }
+            Self::Unavailable(_) | Self::TimedOut(_) | Self::NotMigrated | Self::TooOld { .. }
         )
     }
 }

@@ -48,7 +48,7 @@ export function replay({ main, path: [id], query, operator, signal }) {
  * @param {number | null} expected How many the dry run counted.
  */
 function progress(one, expected) {
-  const { state, requeued, left_alone, in_flight, skipped, rate } = one;
+  const { state, requeued, left_alone, in_flight, skipped, rate, waits } = one;
   const under_way = state === 'running' || state === 'paused';
   const left = expected !== null && rate ? Math.max(0, expected - requeued) / rate : 0;
   return h('section', { class: 'standing', 'data-key': 'progress', 'aria-label': 'Progress' },
@@ -57,6 +57,7 @@ function progress(one, expected) {
     left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(left_alone)}.`),
     in_flight > 0 && h('p', null, `On the wire then, and left alone: ${count(in_flight)}.`),
     skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(skipped)}.`),
+    waits && h('p', null, foreign(waits)),
     under_way && bar(one, expected));
 }
 

@@ -56,9 +56,17 @@ pub struct Replay {
     pub created_at: Timestamp,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
+    /// What it waits for, in a sentence, if it has to look once more at rows that can still come into sight.
+    pub waits: Option<String>,
     /// The delivery that it looked at last.
     #[serde(skip)]
     pub(super) cursor: Cursor,
+    /// Deliveries that its next step looks at, if not as many as a relay takes.
+    #[serde(skip)]
+    pub(super) step_rows: Option<u32>,
+    /// The transactions that were writing to the outbox when it was asked for, while one may still be open.
+    #[serde(skip)]
+    pub(super) noted_writers: Option<String>,
 }
 
 impl Replay {
@@ -84,7 +92,10 @@ impl Replay {
             last_outbox_id: row.int("last_outbox_id")?,
             created_at: row.time("created_at")?,
             finished_at: row.opt_time("finished_at")?,
+            waits: None,
             cursor: Cursor(cursor),
+            step_rows: row.opt_int("step_rows")?,
+            noted_writers: row.opt_text("waits_for")?.map(str::to_owned),
         })
     }
 }

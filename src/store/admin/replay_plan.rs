@@ -1,6 +1,6 @@
 //! What a replay does with each delivery of a step, decided from what was read.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::filter::DeliveryId;
 use super::replay_request::StaleRows;
@@ -8,7 +8,7 @@ use super::replay_walk::Candidate;
 use super::walk;
 use crate::core::delivery::State;
 use crate::store::StoreError;
-use crate::store::database::{Args, Batch, Database, Statement, sql};
+use crate::store::database::{Args, Batch, Database, sql};
 
 /// What a replay does with a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,22 +36,24 @@ impl Plan {
         candidates: &[Candidate],
         stale: StaleRows,
     ) -> Result<Self, StoreError> {
-        let (mut versions, mut owing) = (Vec::new(), BTreeSet::new());
+        let (mut versions, mut owing) = (Versions::new(), BTreeSet::new());
         for candidate in candidates {
             if is_pending(candidate) {
                 owing.insert(candidate.id().destination.as_str());
             } else if stale == StaleRows::Skip && candidate.is_version() && !is_superseded(candidate) {
-                versions.push(candidate.id().clone());
+                let (topic, row_key) = candidate.row();
+                let row = (topic, row_key, candidate.id().destination.as_str());
+                versions.entry(row).or_default().push(candidate.id());
             }
         }
         let (mut overtaken, mut in_flight) = (HashSet::new(), HashSet::new());
         if !versions.is_empty() {
-            let args = Args::new().batch(walk::batch(&versions));
-            overtaken = ids(database, sql!("overtaken"), args).await?;
+            overtaken = overtaken_of(database, &versions).await?;
         }
         if !owing.is_empty() {
             let args = Args::new().batch(Batch::new().texts("destination", owing));
-            in_flight = ids(database, sql!("on_the_wire"), args).await?;
+            let rows = database.read(sql!("on_the_wire"), args).await?;
+            in_flight = rows.iter().map(walk::id).collect::<Result<_, _>>()?;
         }
         Ok(Self {
             overtaken,
@@ -85,11 +87,29 @@ fn is_superseded(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Known(delivery) if delivery.state == State::Superseded)
 }
 
-async fn ids(
+/// Versions by topic, row key and destination, the oldest first.
+type Versions<'c> = BTreeMap<(&'c str, &'c str, &'c str), Vec<&'c DeliveryId>>;
+
+/// Those versions that a newer one has overtaken. However many of one row are looked at, its newer ones are looked at once.
+async fn overtaken_of(
     database: &Database,
-    statement: &'static Statement,
-    args: Args,
+    versions: &Versions<'_>,
 ) -> Result<HashSet<DeliveryId>, StoreError> {
-    let rows = database.read(statement, args).await?;
-    rows.iter().map(walk::id).collect()
+    let rows = versions.keys();
+    let oldest = versions.values().filter_map(|ids| ids.first());
+    let args = Args::new().batch(
+        Batch::new()
+            .texts("topic", rows.clone().map(|(topic, _, _)| *topic))
+            .texts("row_key", rows.clone().map(|(_, row_key, _)| *row_key))
+            .texts("destination", rows.map(|(_, _, destination)| *destination))
+            .ints("older", oldest.map(|id| id.outbox_id)),
+    );
+    let mut overtaken = HashSet::new();
+    for row in &database.read(sql!("overtaking"), args).await? {
+        let newest: i64 = row.int("outbox_id")?;
+        let of = (row.text("topic")?, row.text("row_key")?, row.text("destination")?);
+        let older = versions.get(&of).into_iter().flatten();
+        overtaken.extend(older.filter(|id| id.outbox_id < newest).map(|id| (*id).clone()));
+    }
+    Ok(overtaken)
 }

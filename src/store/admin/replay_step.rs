@@ -9,16 +9,15 @@
 
 use std::time::Duration;
 
-use super::Actor;
 use super::filter::{Cursor, DeliveryId};
 use super::replay::Replay;
 use super::replay_plan::{Plan, Planned};
 use super::replay_request::{KeyMode, ReplayRate, StaleRows};
 use super::replay_walk::{Candidate, ReplayWalk};
-use super::walk;
+use super::{replay_failure, replay_writers, walk};
 use crate::core::time::Timestamp;
 use crate::store::database::{Args, Database, Transaction, only, sql};
-use crate::store::{Advanced, StoreError, pauses};
+use crate::store::{Advanced, StoreError};
 
 /// Takes the oldest replay that may go on one step further, of `limit` deliveries at most.
 pub(in crate::store) async fn advance_replays(
@@ -38,17 +37,18 @@ pub(in crate::store) async fn advance_replays(
             });
         }
         let id = row.int("id")?;
-        let stepped = match Replay::read(row) {
-            Ok(replay) => step(database, &replay, now, limit.max(1)).await,
-            Err(error) => Err(error),
+        let (rows, stepped) = match Replay::read(row) {
+            Ok(replay) => {
+                let rows = rows_of_step(&replay, limit);
+                (rows, step(database, &replay, now, rows, limit).await)
+            }
+            Err(error) => (limit, Err(error)),
         };
         let looked_at = match stepped {
             Ok(looked_at) => looked_at,
-            Err(error) if error.is_transient() => return Err(error),
-            // One that cannot go on holds up no other, and no relay.
+            // One that fails holds up no other, and no relay.
             Err(error) => {
-                tracing::error!(replay = id, %error, "a replay cannot go on, and is paused");
-                set_aside(database, id, error.to_string()).await?;
+                replay_failure::relieve(database, id, error, rows).await?;
                 continue;
             }
         };
@@ -62,24 +62,12 @@ pub(in crate::store) async fn advance_replays(
     }
 }
 
-/// Pauses a replay that cannot go on; the audit says why.
-async fn set_aside(database: &Database, id: i64, why: String) -> Result<(), StoreError> {
-    database
-        .write(move |transaction| {
-            Box::pin(async move {
-                if transaction
-                    .execute(sql!(shared "pause_replay"), Args::new().int(id))
-                    .await?
-                    > 0
-                {
-                    let (relay, subject) = (Actor::new("relay", "relay"), format!("replay {id}"));
-                    let reason = format!("it cannot go on: {why}");
-                    pauses::audit(transaction, &relay, "pause", &subject, Some(&reason)).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+/// How many deliveries the next step of a replay looks at, where a relay takes `limit`.
+fn rows_of_step(replay: &Replay, limit: u32) -> u32 {
+    // A second's worth at once.
+    let rate = replay.request.rate.map_or(u32::MAX, ReplayRate::get);
+    let fit = replay.step_rows.unwrap_or(u32::MAX);
+    limit.min(rate).min(fit).max(1)
 }
 
 /// What a step has found out, and will write.
@@ -91,6 +79,10 @@ struct Progress {
     stale: StaleRows,
     rate: Option<ReplayRate>,
     began_at: Timestamp,
+    /// The writers that it noted, of which one at least was still open.
+    noted_writers: Option<String>,
+    /// How many deliveries the next step looks at, if not as many as a relay takes.
+    step_rows: Option<u32>,
     requeue: Vec<Candidate>,
     left_alone: usize,
     in_flight: usize,
@@ -103,14 +95,19 @@ async fn step(
     database: &Database,
     replay: &Replay,
     began_at: Timestamp,
+    rows: u32,
     limit: u32,
 ) -> Result<u64, StoreError> {
+    if let Some(noted) = &replay.noted_writers
+        && replay_writers::still_open(database, noted).await?.is_empty()
+    {
+        replay_writers::begin_again(database, replay.id, noted).await?;
+        return Ok(0);
+    }
     let request = &replay.request;
     let from = Some(replay.cursor.clone());
     let mut walk = ReplayWalk::start(database, &request.selection, from, replay.last_outbox_id).await?;
-    // A second's worth at once.
-    let limit = request.rate.map_or(limit, |rate| limit.min(rate.get()));
-    let seen = walk.step(limit).await?;
+    let seen = walk.step(rows).await?;
     let plan = Plan::of(database, &seen.candidates, request.stale).await?;
     let mut progress = Progress {
         replay: replay.id,
@@ -120,6 +117,10 @@ async fn step(
         stale: request.stale,
         rate: request.rate,
         began_at,
+        noted_writers: replay.noted_writers.clone(),
+        step_rows: replay
+            .step_rows
+            .and_then(|rows| replay_failure::grown(rows, limit)),
         requeue: vec![],
         left_alone: 0,
         in_flight: 0,
@@ -148,7 +149,8 @@ async fn write(transaction: &mut Transaction, progress: &Progress) -> Result<boo
         .int(progress.from.0.outbox_id)
         .text(&progress.from.0.destination)
         .int(progress.to.0.outbox_id)
-        .text(&progress.to.0.destination);
+        .text(&progress.to.0.destination)
+        .opt_text(progress.noted_writers.as_deref());
     if transaction.execute(sql!(shared "advance_replay"), args).await? == 0 {
         return Ok(false);
     }
@@ -161,20 +163,43 @@ async fn write(transaction: &mut Transaction, progress: &Progress) -> Result<boo
         .int(count(left_alone))
         .int(count(progress.in_flight))
         .int(count(progress.skipped))
-        .text(if progress.more { "running" } else { "done" })
-        .time(progress.began_at.plus(pause_after(requeued, progress.rate)));
+        .text(progress.next_state())
+        .time(progress.began_at.plus(progress.pause_after(requeued)))
+        .int(progress.step_rows.map(i64::from));
     transaction.execute(sql!(shared "count_replay"), args).await?;
     crate::crash_point!("in_replay");
     Ok(true)
 }
 
-/// How long after the beginning of a step that made so many due the next one may begin.
-fn pause_after(requeued: usize, rate: Option<ReplayRate>) -> Duration {
-    let Some(rate) = rate else {
-        return Duration::ZERO;
-    };
-    let requeued = u64::try_from(requeued).unwrap_or(u64::MAX);
-    Duration::from_micros(requeued.saturating_mul(1_000_000) / u64::from(rate.get()))
+impl Progress {
+    /// Whether it has come to the end of what there is, and waits for what can still come into sight.
+    fn rests(&self) -> bool {
+        !self.more && self.noted_writers.is_some()
+    }
+
+    fn next_state(&self) -> &'static str {
+        if self.more || self.rests() {
+            "running"
+        } else {
+            "done"
+        }
+    }
+
+    /// How long after the beginning of this step, which made so many due, the next one may begin.
+    fn pause_after(&self, requeued: usize) -> Duration {
+        let rest = if self.rests() {
+            replay_writers::REST
+        } else {
+            Duration::ZERO
+        };
+        let Some(rate) = self.rate else {
+            return rest;
+        };
+        let requeued = u64::try_from(requeued).unwrap_or(u64::MAX);
+        rest.max(Duration::from_micros(
+            requeued.saturating_mul(1_000_000) / u64::from(rate.get()),
+        ))
+    }
 }
 
 /// Makes due again what had ended. Returns how many.

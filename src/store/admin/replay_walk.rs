@@ -48,6 +48,14 @@ impl Candidate {
         }
     }
 
+    /// The topic and the key of its row.
+    pub(super) fn row(&self) -> (&str, &str) {
+        match self {
+            Self::Known(delivery) => (&delivery.topic, &delivery.row_key),
+            Self::Missing(row) => (&row.topic, &row.row_key),
+        }
+    }
+
     /// Whether it is a version of a row of a state topic.
     pub(super) fn is_version(&self) -> bool {
         let op: Op = match self {

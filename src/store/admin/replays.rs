@@ -7,7 +7,7 @@ use super::deliveries::PageSize;
 use super::replay::{Replay, ReplayState};
 use super::replay_missing::MissingRows;
 use super::replay_request::{ReplayRequest, ReplaySelection, RequestKey, StaleRows, json};
-use super::{Act, AdminError, AdminStore};
+use super::{Act, AdminError, AdminStore, replay_writers};
 use crate::store::database::{Args, Row, Statement, Transaction, only, sql};
 use crate::store::{StoreError, pauses};
 
@@ -62,7 +62,9 @@ impl AdminStore {
             .read(sql!(shared "replay"), Args::new().int(id))
             .await?;
         let row = rows.first().ok_or(AdminError::UnknownReplay(id))?;
-        Ok(Replay::read(row)?)
+        let mut replay = Replay::read(row)?;
+        replay_writers::explain(&self.database, std::slice::from_mut(&mut replay)).await?;
+        Ok(replay)
     }
 
     /// Replays below the number `after`, of one state or of any, the newest first.
@@ -83,6 +85,7 @@ impl AdminStore {
         let more = replays.len() > wanted;
         replays.truncate(wanted);
         let next = replays.last().filter(|_| more).map(|last| last.id);
+        replay_writers::explain(&self.database, &mut replays).await?;
         Ok(ReplayPage { replays, next })
     }
 
@@ -172,6 +175,9 @@ async fn make(
     let rows = transaction.rows(sql!(shared "add_replay"), args).await?;
     if let Some(row) = rows.first() {
         let id: i64 = row.int("id")?;
+        if matches!(request.selection, ReplaySelection::Missing { .. }) {
+            replay_writers::note(transaction, id).await?;
+        }
         let subject = format!("replay {id}");
         pauses::audit(transaction, act.actor(), "replay", &subject, Some(act.reason())).await?;
         return Ok(Made::New(id));

@@ -1,7 +1,7 @@
 //! Walking over deliveries in the order of their ids, a bounded number at a time.
 //!
 //! Ids come from the index that fits the filter best; then the deliveries of those ids are looked at. So a step costs the
-//! same however many deliveries there are, and however few of them match.
+//! same however many deliveries or versions of a row there are, and however few of them match.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ pub(super) struct Walk<'d> {
 pub(super) struct Step {
     /// Those that match, in the order of the walk.
     pub(super) deliveries: Vec<Delivery>,
-    /// How many deliveries were looked at.
+    /// How many deliveries were looked at; a version of a row of which nothing stands counts as one.
     pub(super) looked_at: usize,
     /// Whether there may be more.
     pub(super) more: bool,
@@ -41,8 +41,13 @@ pub(super) struct Step {
 
 /// Where ids come from.
 enum Source {
-    /// They are given, or few: in ascending order.
+    /// They are given: in ascending order.
     Listed(Vec<DeliveryId>),
+    /// From the versions of the row whose key the filter names.
+    Row {
+        /// Destinations whose owed deliveries count.
+        owed: Vec<String>,
+    },
     /// From the indexes of the tables.
     Indexes {
         /// Destinations whose owed deliveries count.
@@ -52,6 +57,12 @@ enum Source {
         /// Whether every settled delivery is looked at.
         all_settled: bool,
     },
+}
+
+/// Where a walk came by: a delivery, or a version of a row of which nothing stands that counts.
+struct Place {
+    outbox_id: i64,
+    destination: Option<String>,
 }
 
 impl<'d> Walk<'d> {
@@ -89,19 +100,20 @@ impl<'d> Walk<'d> {
 
     /// Looks at the next deliveries, `limit` at most.
     pub(super) async fn step(&mut self, limit: u32) -> Result<Step, StoreError> {
-        let mut ids = self.next_ids(limit).await?;
-        let full = ids.len() >= limit as usize;
-        let found = ids.len();
-        ids.retain(|id| within(id.outbox_id, &self.filter));
-        let more = full && ids.len() == found;
-        if let Some(last) = ids.last() {
-            self.position = last.clone();
+        let mut places = self.next_places(limit).await?;
+        let full = places.len() >= limit as usize;
+        let found = places.len();
+        places.retain(|place| within(place.outbox_id, &self.filter));
+        let (looked_at, more) = (places.len(), full && places.len() == found);
+        if let Some(last) = places.last() {
+            self.position = last.position();
         }
+        let ids: Vec<DeliveryId> = places.into_iter().filter_map(Place::delivery).collect();
         let mut deliveries = self.deliveries(&ids).await?;
         deliveries.sort_unstable_by(|one, other| self.direction.compare(&one.id, &other.id));
         Ok(Step {
             deliveries,
-            looked_at: ids.len(),
+            looked_at,
             more,
         })
     }
@@ -111,42 +123,47 @@ impl<'d> Walk<'d> {
         Cursor(self.position.clone())
     }
 
-    async fn next_ids(&self, limit: u32) -> Result<Vec<DeliveryId>, StoreError> {
-        let (owed, trouble, all_settled) = match &self.source {
+    async fn next_places(&self, limit: u32) -> Result<Vec<Place>, StoreError> {
+        let args = Args::new()
+            .int(self.position.outbox_id)
+            .text(&self.position.destination)
+            .int(i64::from(limit));
+        let (statement, args) = match &self.source {
             Source::Listed(ids) => return Ok(self.next_listed(ids, limit)),
+            Source::Row { owed } => (
+                match self.direction {
+                    Direction::Down => sql!("delivery_ids_of_row_down"),
+                    Direction::Up => sql!("delivery_ids_of_row_up"),
+                },
+                args.opt_text(self.filter.topic.as_deref())
+                    .opt_text(self.filter.row_key.as_deref())
+                    .batch(destinations(owed)),
+            ),
             Source::Indexes {
                 owed,
                 trouble,
                 all_settled,
-            } => (owed, trouble, all_settled),
-        };
-        let args = Args::new()
-            .int(self.position.outbox_id)
-            .text(&self.position.destination)
-            .int(i64::from(limit))
-            .int(if *all_settled { i64::from(limit) } else { 0 })
-            .batch(destinations(owed))
-            .batch(
-                Batch::new()
-                    .texts("destination", trouble.iter().map(|(name, _)| name.as_str()))
-                    .words("state", trouble.iter().map(|(_, reason)| reason.state().as_str()))
-                    .words("reason", trouble.iter().map(|(_, reason)| reason.as_str())),
-            );
-        let statement = match self.direction {
-            Direction::Down => sql!("delivery_ids_down"),
-            Direction::Up => sql!("delivery_ids_up"),
+            } => (
+                match self.direction {
+                    Direction::Down => sql!("delivery_ids_down"),
+                    Direction::Up => sql!("delivery_ids_up"),
+                },
+                args.int(if *all_settled { i64::from(limit) } else { 0 })
+                    .batch(destinations(owed))
+                    .batch(troubles(trouble)),
+            ),
         };
         let rows = self.database.read(statement, args).await?;
-        rows.iter().map(id).collect()
+        rows.iter().map(Place::read).collect()
     }
 
-    fn next_listed(&self, ids: &[DeliveryId], limit: u32) -> Vec<DeliveryId> {
+    fn next_listed(&self, ids: &[DeliveryId], limit: u32) -> Vec<Place> {
         let mut left: Vec<&DeliveryId> = ids
             .iter()
             .filter(|id| self.direction.compare(id, &self.position) == Ordering::Greater)
             .collect();
         left.sort_unstable_by(|one, other| self.direction.compare(one, other));
-        left.into_iter().take(limit as usize).cloned().collect()
+        left.into_iter().take(limit as usize).map(Place::at).collect()
     }
 
     async fn deliveries(&self, ids: &[DeliveryId]) -> Result<Vec<Delivery>, StoreError> {
@@ -171,6 +188,40 @@ impl Direction {
     }
 }
 
+impl Place {
+    /// A row of `delivery_ids_…`.
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            outbox_id: row.int("outbox_id")?,
+            destination: row.opt_text("destination")?.map(str::to_owned),
+        })
+    }
+
+    fn at(id: &DeliveryId) -> Self {
+        Self {
+            outbox_id: id.outbox_id,
+            destination: Some(id.destination.clone()),
+        }
+    }
+
+    /// Where the walk goes on from here.
+    fn position(&self) -> DeliveryId {
+        DeliveryId {
+            outbox_id: self.outbox_id,
+            // Before every name: what comes to stand there meanwhile is not passed over.
+            destination: self.destination.clone().unwrap_or_default(),
+        }
+    }
+
+    fn delivery(self) -> Option<DeliveryId> {
+        let outbox_id = self.outbox_id;
+        self.destination.map(|destination| DeliveryId {
+            outbox_id,
+            destination,
+        })
+    }
+}
+
 impl Source {
     fn listed(mut ids: Vec<DeliveryId>) -> Self {
         ids.sort_unstable();
@@ -183,13 +234,8 @@ impl Source {
             Some(name) => vec![name.clone()],
             None => known_destinations(database).await?,
         };
-        if let Some(row_key) = &filter.row_key {
-            let args = Args::new()
-                .opt_text(filter.topic.as_deref())
-                .text(row_key)
-                .batch(destinations(&names));
-            let rows = database.read(sql!("delivery_ids_of_row"), args).await?;
-            return Ok(Self::listed(rows.iter().map(id).collect::<Result<_, _>>()?));
+        if filter.row_key.is_some() {
+            return Ok(Self::Row { owed: names });
         }
         let states = filter.possible_states();
         let few = [State::Pending, State::Dead, State::Uncertain];
@@ -226,6 +272,13 @@ pub(super) fn batch(ids: &[DeliveryId]) -> Batch {
 
 fn destinations(names: &[String]) -> Batch {
     Batch::new().texts("destination", names.iter().map(String::as_str))
+}
+
+fn troubles(of: &[(String, Reason)]) -> Batch {
+    Batch::new()
+        .texts("destination", of.iter().map(|(name, _)| name.as_str()))
+        .words("state", of.iter().map(|(_, reason)| reason.state().as_str()))
+        .words("reason", of.iter().map(|(_, reason)| reason.as_str()))
 }
 
 fn start_of(filter: &DeliveryFilter, direction: Direction) -> DeliveryId {

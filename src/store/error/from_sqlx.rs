@@ -50,7 +50,9 @@ fn of_sqlstate(code: &str, answer: &PgDatabaseError) -> StoreError {
         "25006" => unavailable("it is read-only, perhaps a replica: point the address at the primary"),
         "40001" | "40P01" => unavailable("another transaction was in the way: try again"),
         "55P03" => unavailable("another transaction holds a lock for long: see pg_stat_activity"),
-        "57014" => unavailable("the statement ran longer than `statement_timeout`"),
+        "57014" => StoreError::TimedOut(format!(
+            "{message}; the statement ran longer than `statement_timeout`"
+        )),
         "53300" => unavailable("allow it more connections, or lower `max_connections`"),
         "53100" => unavailable("make room on its disk"),
         "28P01" | "28000" | "3D000" => unavailable("check user, password and database name in its address"),

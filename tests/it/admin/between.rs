@@ -124,6 +124,32 @@ async fn a_replay_that_is_cancelled_during_a_step_does_not_take_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_its_rate_allows_no_more_is_not_taken() {
+    let world = World::new(Backend::Postgres).await;
+    world.commit_orders(1, 2).await;
+    world.settle("crm", "true", Reason::Refused).await;
+    let request = ReplayRequest {
+        selection: Selection::Ids(vec![id(1, "crm"), id(2, "crm")]).into(),
+        key: KeyMode::Same,
+        stale: StaleRows::Skip,
+        rate: None,
+    };
+    world.admin.create_replay(&request, None, &act()).await.unwrap();
+    let other = begin(&world, "select 1 from aftercommit.replay for update").await;
+
+    let mut step = Box::pin(world.store.advance_replays(10));
+    tokio::select! {
+        done = &mut step => panic!("it did not wait: {done:?}"),
+        () = until_somebody_waits(&world) => {}
+    }
+    let later = "update aftercommit.replay set next_step_at = now() + interval '1 hour'";
+    commit(other, later).await;
+
+    assert_eq!(step.await.unwrap().looked_at, 0);
+    assert_eq!(world.state(1, "crm").await, State::Dead);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_that_was_delivered_while_a_step_found_it_missing_is_not_owed_again() {
     let world = World::new(Backend::Postgres).await;
     world.commit_orders(1, 2).await;

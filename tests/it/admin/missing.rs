@@ -172,6 +172,32 @@ on_both! {
         assert_eq!((requeued, world.number(OWED).await), (2_000, 2_000));
     }
 
+    async fn what_is_missing_since_the_request_is_not_its_concern(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 3).await;
+        route_to_erp(&world).await;
+        let job = new(world.admin.create_replay(&request(missing_at("erp")), None, &act()).await.unwrap()).id;
+        world.commit_orders(4, 2).await;
+        world.execute("delete from aftercommit.owed where destination = 'erp'").await;
+        finish(&world, 2).await;
+        assert_eq!(world.admin.replay(job).await.unwrap().requeued, 3);
+    }
+
+    async fn an_event_is_not_guarded_nor_is_a_version_that_is_forced(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 1).await;
+        world.commit_account("one", 1).await;
+        route_to_erp(&world).await;
+        let topic = |topic: &str| MissingRows { topic: Some(topic.to_owned()), ..missing_at("erp") };
+        assert_eq!(replay(&world, topic("orders")).await.requeued, 1);
+        let forced = ReplayRequest { stale: StaleRows::Force, ..request(topic("accounts")) };
+        world.admin.create_replay(&forced, None, &act()).await.unwrap();
+        finish(&world, 10).await;
+        assert_eq!(world.number(OWED).await, 2);
+        let guarded = "select count(*) from aftercommit.owed where destination = 'erp' and guarded";
+        assert_eq!(world.number(guarded).await, 0);
+    }
+
     async fn a_new_key_is_asked_for_by_its_epoch(backend: Backend) {
         let world = World::new(backend).await;
         world.commit_orders(1, 1).await;

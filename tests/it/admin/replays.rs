@@ -131,6 +131,22 @@ on_both! {
         assert_eq!((done.requeued, done.left_alone, done.skipped), (3, 1, 0));
     }
 
+    async fn an_event_is_sent_again_though_a_later_one_of_its_row_key_was_delivered(backend: Backend) {
+        let world = World::new(backend).await;
+        for version in [1, 2] {
+            world.execute(&format!(
+                "insert into aftercommit.outbox (topic, row_key, row_version, op, payload) values ('orders', 'one', {version}, 'event', '{{}}')"
+            )).await;
+        }
+        let newest = world.number("select max(id) from aftercommit.outbox").await;
+        world.settle("crm", &format!("outbox_id < {newest}"), Reason::Refused).await;
+        world.settle("crm", "true", Reason::Accepted).await;
+        let replay = start(&world, &of(&[State::Dead])).await;
+        finish(&world, 10).await;
+        let done = world.admin.replay(replay.id).await.unwrap();
+        assert_eq!((done.requeued, done.skipped), (1, 0));
+    }
+
     async fn a_version_that_is_replayed_without_force_is_guarded_against_newer_ones(backend: Backend) {
         let world = World::new(backend).await;
         world.commit_orders(1, 1).await;

@@ -101,6 +101,18 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn rows_without_a_route_are_routed_though_no_step_of_a_replay_comes_to_an_end(backend: Backend) {
+        let world = World::with(backend, SWIFT).await;
+        world.store.fail_replays(u32::MAX);
+        world.base.execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('late', '1', 'event', '{}')").await;
+        let relay = world.relay(SWIFT).await;
+        world.store.replays_failed(1).await;
+        world.base.execute("insert into aftercommit.route (topic, destination) values ('late', 'hook')").await;
+        world.until(&[("delivered", 1)]).await;
+        world.store.fail_replays(0);
+        world.finish([relay]).await;
+    }
+
     async fn a_destination_that_left_the_configuration_keeps_its_debts(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
         let relay = world.relay(SWIFT).await;

@@ -34,6 +34,9 @@ pub(super) struct Watched {
     /// So many times nobody can listen for commits.
     fail_ears: AtomicU32,
     ears: watch::Sender<u32>,
+    /// So many steps of replays fail before they reach the database.
+    fail_replays: AtomicU32,
+    failed_replays: watch::Sender<u32>,
     /// As long as it is set, a sweep finds nothing.
     sweeps_blind: AtomicBool,
     /// Attempts that were put on record.
@@ -62,6 +65,8 @@ impl Watched {
             fail_renderings: AtomicU32::new(0),
             fail_ears: AtomicU32::new(0),
             ears: watch::channel(0).0,
+            fail_replays: AtomicU32::new(0),
+            failed_replays: watch::channel(0).0,
             sweeps_blind: AtomicBool::new(false),
             begun: AtomicUsize::new(0),
             fetches: watch::channel(HashMap::new()).0,
@@ -140,6 +145,16 @@ impl Watched {
     /// Waits until so many heartbeats have failed.
     pub(super) async fn beats_failed(&self, count: u32) {
         let mut failed = self.failed_beats.subscribe();
+        failed.wait_for(|failed| *failed >= count).await.unwrap();
+    }
+
+    pub(super) fn fail_replays(&self, count: u32) {
+        self.fail_replays.store(count, Ordering::SeqCst);
+    }
+
+    /// Waits until so many steps of replays have failed.
+    pub(super) async fn replays_failed(&self, count: u32) {
+        let mut failed = self.failed_replays.subscribe();
         failed.wait_for(|failed| *failed >= count).await.unwrap();
     }
 

@@ -62,6 +62,10 @@ fn statements_that_differ_stand_side_by_side() {
         "fall_asleep",
         "awake",
         "capture",
+        "await_writers",
+        "reach_writers",
+        "writers",
+        "begin_again",
     ];
     let names = |folder| -> Vec<String> {
         let found = statements(folder).into_iter().map(|(name, _)| name);

@@ -7,8 +7,9 @@
 with taken as (
     delete from aftercommit.settled
     using unnest($3::bigint[], $4::text[], $5::text[]) as wanted (outbox_id, destination, state)
-    where settled.outbox_id = wanted.outbox_id
-        and settled.destination = wanted.destination
+    -- By key, from what is wanted; why it is written so, see `record`.
+    where settled.outbox_id = any (array[wanted.outbox_id])
+        and settled.destination = any (array[wanted.destination])
         and settled.state = wanted.state
     returning settled.outbox_id, settled.destination, settled.attempts, settled.key_epoch, settled.rendering
 ),
@@ -18,7 +19,9 @@ requeued as (
         taken.destination, taken.outbox_id, aftercommit.slot_of(outbox.row_key), taken.attempts, taken.attempts,
         taken.key_epoch + $1::integer, case when $1 = 0 then taken.rendering end, $2::integer = 1 and outbox.op <> 'event'
     from taken
-    join aftercommit.outbox on outbox.id = taken.outbox_id
+    cross join lateral (
+        select row_key, op from aftercommit.outbox where outbox.id = taken.outbox_id offset 0
+    ) as outbox
     -- It may be owed once more already.
     on conflict (destination, outbox_id) do nothing
 )

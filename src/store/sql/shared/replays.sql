@@ -1,6 +1,7 @@
 -- $1 below this number, $2 state, or null if it does not matter; $3 how many at most
 select id, state, filter, key_mode, force, rate, reason, requested_by, request_digest, cursor_outbox_id, cursor_destination,
-    last_outbox_id, requeued, left_alone, in_flight, skipped, created_at, finished_at
+    last_outbox_id, requeued, left_alone, in_flight, skipped, step_rows, waits_for, created_at,
+    finished_at
 from aftercommit.replay
 where id < $1 and (cast($2 as text) is null or state = $2)
 order by id desc

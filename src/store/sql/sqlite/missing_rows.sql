@@ -1,7 +1,7 @@
 -- $1 destination; $2 topic, $3 row key, $4 since, $5 until: null if it does not matter; $6 newest or all
 -- $7 after this outbox id, $8 up to this one, $9 rows to look at
 --
--- What the statement for PostgreSQL says.
+-- What the statement for PostgreSQL says. Of each topic it first looks how far its limit reaches (see `delivery_ids_of_row_down`).
 with seen as materialized (
     select *
     from (
@@ -17,7 +17,19 @@ with seen as materialized (
         select version.id, topic.name, version.row_key, version.row_version, version.op, version.created_at
         from topic
         cross join outbox as version on version.topic = topic.name and version.row_key = $3
-        where $3 is not null and ($2 is null or topic.name = $2) and version.id > $7 and version.id <= $8
+        where $3 is not null
+            and ($2 is null or topic.name = $2)
+            and version.id > $7
+            and version.id <= min($8, coalesce(
+                (
+                    select edge.id
+                    from outbox as edge
+                    where edge.topic = topic.name and edge.row_key = $3 and edge.id > $7
+                    order by edge.id
+                    limit 1 offset $9
+                ),
+                $8
+            ))
         order by version.id
         limit $9
     )

@@ -202,6 +202,10 @@ impl Store for Watched {
     }
 
     async fn advance_replays(&self, limit: u32) -> Result<Advanced, StoreError> {
+        if strikes(&self.fail_replays) {
+            self.failed_replays.send_modify(|failed| *failed += 1);
+            return Err(away());
+        }
         let advanced = self.inner.advance_replays(limit).await;
         self.changed();
         advanced

@@ -1,20 +1,21 @@
--- $1 outbox ids and $2 destinations
+-- $1 topics, $2 row keys and $3 destinations; $4 outbox ids of older versions
 --
--- Those whose row has a newer version that is owed there, was delivered there, or may have arrived there. Ids ascend per row
--- key. The newest is looked at first: it is the likeliest, and a row can have very many versions.
-select wanted.outbox_id, wanted.destination
-from unnest($1::bigint[], $2::text[]) as wanted (outbox_id, destination)
-join aftercommit.outbox on outbox.id = wanted.outbox_id
-where (
-    select 1
+-- The newest version of each row, newer than that one, that is owed there, was delivered there, or may have arrived there. Ids
+-- ascend per row key. The newest is looked at first: it is the likeliest, and a row can have very many versions. What
+-- `offset 0` is for, see `fetch`.
+select wanted.topic, wanted.row_key, wanted.destination, newest.id as outbox_id
+from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as wanted (topic, row_key, destination, older)
+cross join lateral (
+    select newer.id
     from aftercommit.outbox as newer
-    where newer.topic = outbox.topic
-        and newer.row_key = outbox.row_key
-        and newer.id > outbox.id
+    where newer.topic = wanted.topic
+        and newer.row_key = wanted.row_key
+        and newer.id > wanted.older
         and (
             exists (
                 select 1 from aftercommit.owed
                 where owed.destination = wanted.destination and owed.outbox_id = newer.id
+                offset 0
             )
             or exists (
                 select 1 from aftercommit.settled
@@ -28,10 +29,12 @@ where (
                                 and attempt.destination = wanted.destination
                                 and attempt.key_epoch = settled.key_epoch
                                 and attempt.outcome = 'unknown'
+                            offset 0
                         )
                     )
+                offset 0
             )
         )
     order by newer.id desc
     limit 1
-) is not null
+) as newest
