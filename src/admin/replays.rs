@@ -12,7 +12,7 @@ use super::reply::{Because, Body, PathParts, Reply, at_most};
 use super::state::AdminState;
 use crate::store::admin::{
     Created, DeliveryFilter, DeliveryId, DryRun, KeyMode, MAX_REASON_CHARS, MissingRows, Replay, ReplayPage,
-    ReplayRate, ReplayRequest, ReplaySelection, ReplayState, RequestKey, StaleRows,
+    ReplayRate, ReplayRequest, ReplaySelection, ReplayState, ReplayStates, RequestKey, StaleRows,
 };
 
 /// The body of a request for a replay: one of `ids`, `filter`, `all` and `missing`, and why.
@@ -136,6 +136,25 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(State(state): State<AdminState>, PathParts(id): PathParts<i64>) -> Reply<Replay> {
     Ok(Json(state.store.replay(id).await?))
+}
+
+/// Shows what has become of a replay
+///
+/// In which states its deliveries are by now. Where it names them, they are counted, each in its state (`named`). Where it has a
+/// filter, what lies within that is (`within`): deliveries that are owed, and those that have become dead or uncertain since it was
+/// asked for. Others may be among those; once there are none, none of the replay's is left.
+#[utoipa::path(
+    get, path = "/replays/{id}/states", operation_id = "show_replay_states", tag = "replays",
+    params(("id" = i64, Path, description = "The number of the replay", example = 3)),
+    responses((status = 200, description = "How many are in each state", body = ReplayStates, example = json!({
+        "counted": "within", "by_state": {"pending": 40, "dead": 2, "uncertain": 0}, "exact": true
+    })))
+)]
+pub(super) async fn states(
+    State(state): State<AdminState>,
+    PathParts(id): PathParts<i64>,
+) -> Reply<ReplayStates> {
+    Ok(Json(state.store.replay_states(id).await?))
 }
 
 /// Stops a replay

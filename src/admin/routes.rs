@@ -61,6 +61,7 @@ fn v1() -> OpenApiRouter<AdminState> {
         .routes(routes!(trouble::show))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::show))
+        .routes(routes!(replays::states))
         .routes(routes!(replays::pause))
         .routes(routes!(replays::resume))
         .routes(routes!(replays::cancel))

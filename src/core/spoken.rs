@@ -47,6 +47,23 @@ pub fn counted(count: impl Display, one: &str, many: &str) -> String {
     format!("{count} {word}")
 }
 
+/// What `detail` says beside the HTTP status that was named before it: `: no such field`, or nothing.
+pub fn beside_status(status: Option<u16>, detail: Option<&str>) -> String {
+    let Some(detail) = detail else {
+        return String::new();
+    };
+    let named = status.and_then(|status| detail.strip_prefix(&format!("HTTP {status}")));
+    match named {
+        Some("") => String::new(),
+        Some(rest) => match rest.strip_prefix([':', ',']) {
+            Some(rest) => format!(": {}", rest.trim_start()),
+            // The sentence goes on with the status as a part of it.
+            None => format!(": {detail}"),
+        },
+        None => format!(": {detail}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +81,18 @@ mod tests {
         assert_eq!(relative(ago(7_200), NOW), "2h ago");
         assert_eq!(relative(ago(5 * 86_400), NOW), "5d ago");
         assert_eq!(relative(NOW, ago(30)), "in 30s");
+    }
+
+    #[test]
+    fn a_status_that_was_named_is_not_named_again() {
+        let beside = |detail| beside_status(Some(422), Some(detail));
+        assert_eq!(beside("HTTP 422"), "");
+        assert_eq!(beside("HTTP 422: no such field"), ": no such field");
+        assert_eq!(beside("HTTP 422, VALIDATION_ERROR"), ": VALIDATION_ERROR");
+        assert_eq!(beside("HTTP 422 for each of them"), ": HTTP 422 for each of them");
+        assert_eq!(beside("no such field"), ": no such field");
+        assert_eq!(beside_status(None, Some("HTTP 422")), ": HTTP 422");
+        assert_eq!(beside_status(Some(422), None), "");
     }
 
     #[test]

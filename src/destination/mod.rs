@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod bulk;
 pub mod client;
+mod credentials;
 pub mod failure;
 pub mod hubspot;
 pub mod preflight;

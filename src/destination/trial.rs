@@ -13,6 +13,7 @@ use crate::core::canonical::{NotCanonical, RowHash};
 use crate::core::key::{IdempotencyKey, KeyFacts};
 use crate::core::outcome::{Outcome, Report};
 use crate::core::row::{Op, OutboxRow, RowId};
+use crate::core::spoken::beside_status;
 use crate::core::time::Timestamp;
 
 /// The topic that a ping says it is of. Its row key is random, so that no row of anybody shares its key.
@@ -58,14 +59,12 @@ impl Tried {
     }
 
     /// Of a ping.
-    pub(super) fn of_ping(report: Report) -> Self {
+    pub(super) fn of_ping(report: &Report) -> Self {
         let ok = report.outcome == Outcome::Accepted;
         let status = report
             .http_status
             .map_or_else(String::new, |status| format!(" with HTTP {status}"));
-        let said = report
-            .detail
-            .map_or_else(String::new, |detail| format!(": {detail}"));
+        let said = beside_status(report.http_status, report.detail.as_deref());
         let met = match report.outcome {
             Outcome::Accepted => "was taken",
             Outcome::Throttled { .. } => "was asked to wait",

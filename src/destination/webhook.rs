@@ -20,6 +20,7 @@ use url::Url;
 
 use super::answer::BodyCaps;
 use super::client::{ClientError, GuardedClient, Guards};
+use super::credentials::Credentials;
 use super::preview::{Preview, Sketch};
 use super::resolver::{Lookup, SystemLookup};
 use super::secrets::{KnownSecrets, in_signing, in_url};
@@ -49,6 +50,8 @@ struct Receiver {
     configured: HeaderMap,
     /// The defaults and what the configuration sets: where every request's headers begin.
     base: HeaderMap,
+    /// Where what the receiver knows us by stands.
+    credentials: Credentials,
 }
 
 /// A webhook destination that cannot be made. Messages show no secret.
@@ -92,6 +95,7 @@ impl Webhook {
             signer,
             configured,
             base,
+            credentials: credentials(name, config),
         };
         Ok(Self {
             receiver: Arc::new(receiver),
@@ -105,7 +109,7 @@ impl Webhook {
                 let exchange = self.receiver.client.send(request).await;
                 Report {
                     body_digest: Some(body_digest),
-                    ..report::of(exchange, outgoing.now)
+                    ..report::of(exchange, &self.receiver.credentials, outgoing.now)
                 }
             }
             Err(why) => report::not_sent(&why),
@@ -146,7 +150,7 @@ impl Destination for Webhook {
     }
 
     async fn try_out(&self, ping: &Outgoing) -> Tried {
-        Tried::of_ping(self.deliver_one(ping).await)
+        Tried::of_ping(&self.deliver_one(ping).await)
     }
 
     async fn deliver(&self, batch: &[Outgoing]) -> Vec<Report> {
@@ -179,6 +183,18 @@ fn guards(name: &str, config: &WebhookConfig) -> Guards {
         },
         secrets: KnownSecrets::new(secrets, config.proxy.as_ref()),
     }
+}
+
+/// The settings by which the receiver can know us. Some know us by the path of the URL alone.
+fn credentials(name: &str, config: &WebhookConfig) -> Credentials {
+    let headers = (!config.headers.is_empty()).then_some("headers");
+    let secrets = (!config.secrets.is_empty()).then_some("secrets");
+    let settings: Vec<&str> = headers.into_iter().chain(secrets).collect();
+    let issuer = "what the receiver expects";
+    if settings.is_empty() {
+        return Credentials::new(name, issuer, &["url", "headers", "secrets"]);
+    }
+    Credentials::new(name, issuer, &settings)
 }
 
 fn configured_headers(config: &WebhookConfig) -> Result<HeaderMap, WebhookError> {

@@ -14,7 +14,7 @@ import { patch } from './patch.js';
  * @property {string} [leave] What the button beside it says.
  * @property {boolean} [idle] Whether nothing would change: then it cannot be confirmed.
  * @property {string} [evidence] The label of a second field, where evidence is wanted.
- * @property {(given: { reason: string, evidence?: string }, course: Course) => Promise<string | import('./parts.js').Said>} act Brings what was done, in a sentence.
+ * @property {(given: { reason: string, evidence?: string }, course: Course) => Promise<string | import('./parts.js').Said | null>} act Brings what was done, in a sentence; nothing where the view says it.
  * @property {() => void} [then]
  */
 
@@ -45,7 +45,7 @@ export function ask(question) {
     try {
       const done = await question.act({ reason: reason.value, ...(evidence && { evidence: evidence.value }) }, course);
       dialog.close();
-      say(typeof done === 'string' ? { kind: 'good', sentence: done } : done);
+      if (done) say(typeof done === 'string' ? { kind: 'good', sentence: done } : done);
       question.then?.();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

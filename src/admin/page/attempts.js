@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { counted, duration } from './format.js';
 import { icon } from './icon.js';
 import { block, nothing, prose, when } from './parts.js';
-import { met } from './words.js';
+import { answered, met } from './words.js';
 
 const SHOWN = 20;
 const ALL = 'all attempts';
@@ -39,7 +39,7 @@ function one(attempt, key, opened, redraw) {
   return h('li', { class: outcome, 'data-key': `${key_epoch} ${number}` },
     icon(ICONS[outcome] ?? 'uncertain'),
     h('div', null,
-      h('p', null, h('strong', null, met(outcome, http_status)), http_status && [' · ', h('span', { class: 'status' }, `HTTP ${http_status}`)]),
+      h('p', null, h('strong', null, met(outcome, http_status)), http_status && [' · ', h('span', { class: 'status' }, outcome === 'accepted' ? `HTTP ${http_status}` : answered(http_status))]),
       h('p', { class: 'quiet' }, `attempt ${number} · `, when(started_at), ` · took ${duration(duration_us)}`),
       detail && detail !== `HTTP ${http_status}` && h('p', null, prose(detail)),
       excerpt && block(`Answer to attempt ${number}`, excerpt, opened, redraw),

@@ -5,7 +5,7 @@ import { LOOK, pager } from './deliveries.js';
 import { h } from './dom.js';
 import { selected } from './filter.js';
 import { live } from './live.js';
-import { foreign, heading, moment, nothing, table, when } from './parts.js';
+import { foreign, heading, moment, nothing, prose, table, when } from './parts.js';
 import { below, parameters, to } from './route.js';
 
 const FIELDS = /** @type {[string, string][]} */ ([['actor', 'Who'], ['action', 'What'], ['subject', 'To what']]);
@@ -36,10 +36,10 @@ export function audit({ main, query, signal }) {
 /** @type {{ name: string, cell: (entry: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 const COLUMNS = [
   { name: 'When', kind: 'short', cell: (entry) => [moment(entry.at), h('small', null, ' ', when(entry.at))] },
-  { name: 'Who', kind: 'long', cell: (entry) => [foreign(entry.actor), entry.origin && h('small', null, ' from ', foreign(entry.origin))] },
+  { name: 'Who', kind: 'long', cell: (entry) => [foreign(entry.actor), entry.origin && entry.origin !== entry.actor && h('small', null, ' from ', foreign(entry.origin))] },
   { name: 'What', kind: 'short', cell: (entry) => foreign(entry.action) },
   { name: 'To what', kind: 'long', cell: subject },
-  { name: 'Why', kind: 'long', cell: (entry) => [foreign(entry.reason ?? ''), entry.detail && h('small', null, ' ', foreign(inDetail(entry.detail)))] },
+  { name: 'Why', kind: 'long', cell: (entry) => [prose(entry.reason), entry.detail && h('small', null, ' ', foreign(inDetail(entry.detail)))] },
 ];
 
 /**

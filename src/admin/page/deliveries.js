@@ -1,10 +1,11 @@
 // Lists of deliveries: a filter that lives in the address, page by page, kept up to date.
 
-import { get } from './api.js';
+import { get, now } from './api.js';
 import { bulk } from './bulk.js';
 import { h } from './dom.js';
 import { filterForm, filterOf } from './filter.js';
 import { live } from './live.js';
+import { waitsFor } from './needs.js';
 import { chip, foreign, heading, nothing, table, when } from './parts.js';
 import { patch } from './patch.js';
 import { below, to } from './route.js';
@@ -36,20 +37,20 @@ export function deliveries({ main, query, operator, signal }) {
   };
   const form = filterForm(filter, [], changed);
   main.append(heading('Deliveries'), form, actions, region);
-  void get('/status', signal).then(({ destinations }) => {
-    const names = form.querySelector('datalist');
-    if (names) patch(names, destinations.map((/** @type {any} */ { name }) => h('option', { value: name })));
-  }, () => { /* The list says it, too. */ });
-
+  const names = form.querySelector('datalist');
   const asked = () => new URLSearchParams([...filter, ['limit', String(PAGE)], ...(after ? [['after', after]] : [])]);
   drawActions(null);
   const list = live(region, signal,
-    () => get(below(['deliveries'], asked()), signal),
-    ({ deliveries: rows, next }) => {
+    async () => {
+      const [page, status] = await Promise.all([get(below(['deliveries'], asked()), signal), get('/status', signal)]);
+      return { ...page, destinations: status.destinations };
+    },
+    ({ deliveries: rows, next, destinations }) => {
+      if (names) patch(names, destinations.map((/** @type {any} */ { name }) => h('option', { value: name })));
       // What an old answer said of another filter is never acted on: the buttons come with the list, and go with the filter.
       drawActions(operator && (rows.length > 0 || next !== null) && forAll());
       return [
-        rows.length > 0 ? table('Deliveries', COLUMNS, rows, (row) => `${row.outbox_id} ${row.destination}`)
+        rows.length > 0 ? table('Deliveries', columns(destinations), rows, (row) => `${row.outbox_id} ${row.destination}`)
           : next ? nothing('None among those looked at; there are more.') : nothing('No such deliveries.'),
         pager(['deliveries'], looking ? new URLSearchParams([...filter, [LOOK, 'only']]) : filter, after, next),
       ];
@@ -75,23 +76,33 @@ export function pager(path, query, after, next) {
     next !== null && next !== undefined && h('a', { href: from(next) }, 'Older'));
 }
 
-/** @type {{ name: string, cell: (row: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
-export const COLUMNS = [
-  { name: 'State', cell: (row) => [chip(row.state), ' ', row.reason && row.reason !== 'accepted' && h('small', null, because(row.reason))] },
-  { name: 'Row', cell: (row) => (row.destination ? h('a', { href: to(['deliveries', row.outbox_id, row.destination]) }, name(row)) : name(row)) },
-  { name: 'Destination', cell: (row) => (row.destination ? h('a', { href: to(['destinations', row.destination]) }, foreign(row.destination)) : 'no route') },
-  { name: 'Attempts', kind: 'number', cell: (row) => row.attempts },
-  { name: 'When', cell: at },
-  { name: 'Outbox row', kind: 'number', cell: (row) => row.outbox_id },
-];
+/**
+ * @param {any[]} destinations As the status has them: what they wait for, their deliveries do.
+ * @returns {{ name: string, cell: (row: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]}
+ */
+export function columns(destinations) {
+  const waits = new Map(destinations.map((one) => [one.name, waitsFor(one)]));
+  return [
+    { name: 'State', cell: (row) => [chip(row.state), ' ', row.reason && row.reason !== 'accepted' && h('small', null, because(row.reason))] },
+    { name: 'Row', cell: (row) => (row.destination ? h('a', { href: to(['deliveries', row.outbox_id, row.destination]) }, name(row)) : name(row)) },
+    { name: 'Destination', cell: (row) => (row.destination ? h('a', { href: to(['destinations', row.destination]) }, foreign(row.destination)) : 'no route') },
+    { name: 'Attempts', kind: 'number', cell: (row) => row.attempts },
+    { name: 'When', cell: (row) => at(row, waits.get(row.destination) ?? null) },
+    { name: 'Outbox row', kind: 'number', cell: (row) => row.outbox_id },
+  ];
+}
 
 /** @param {any} row */
 function name({ topic, row_key }) {
   return [foreign(topic), ' / ', foreign(row_key)];
 }
 
-/** @param {any} row */
-function at({ state, due_at, settled_at, cancel_at }) {
+/**
+ * @param {any} row
+ * @param {string | null} waits What its destination waits for.
+ */
+function at({ state, due_at, settled_at, cancel_at }, waits) {
   if (state !== 'pending') return when(settled_at);
-  return cancel_at ? ['to be cancelled, asked ', when(cancel_at)] : ['due ', when(due_at)];
+  if (cancel_at) return ['to be cancelled, asked ', when(cancel_at)];
+  return Date.parse(due_at) <= now() && waits ? waits : ['due ', when(due_at)];
 }

@@ -48,7 +48,7 @@ function standing({ state, reason, next, settled_at }, [first, ...rest]) {
   const headline = first?.sentence ?? next?.sentence;
   const wayOut = (/** @type {{ way_out: string | null } | undefined} */ found) => found?.way_out && h('span', { class: 'quiet' }, ' ', prose(found.way_out), '.');
   return h('section', { class: 'standing', 'data-key': 'standing', 'aria-label': 'Where it stands' },
-    h('p', null, chip(state), ' ', !pending && [!headline && `${because(reason)}, `, when(settled_at)]),
+    h('p', null, chip(state), ' ', !pending && !headline && [because(reason), ', ', when(settled_at)]),
     headline && h('p', { class: 'next' }, prose(headline), '.'),
     first?.way_out && h('p', null, wayOut(first)),
     rest.length > 0 && h('ul', null, rest.map((found) => h('li', null, prose(found.sentence), '.', wayOut(found)))));

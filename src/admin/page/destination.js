@@ -2,14 +2,14 @@
 
 import { get, Problem } from './api.js';
 import { h } from './dom.js';
-import { count, size, span } from './format.js';
+import { count, counted, size, span } from './format.js';
 import { live } from './live.js';
-import { dueness, needs, standing } from './needs.js';
-import { block, facts, foreign, heading, nothing, problemBox, prose, table, when } from './parts.js';
+import { DUE_NOW, needs, standing, waitsFor } from './needs.js';
+import { block, facts, foreign, heading, loading, nothing, problemBox, prose, saidBox, table, when } from './parts.js';
 import { patch } from './patch.js';
 import { below, to } from './route.js';
 import { steer } from './steer.js';
-import { met } from './words.js';
+import { answered, met } from './words.js';
 
 /** @typedef {import('./dom.js').Children} Children */
 
@@ -29,6 +29,12 @@ const LIMITS = /** @type {Record<string, [string, (value: any) => string]>} */ (
 /** @param {import('./main.js').Visit} visit */
 export function destination({ main, path: [name], operator, signal }) {
   const [region, next] = [h('div'), h('div')];
+  /** @type {import('./parts.js').Said | null} */
+  let tried = null;
+  const tell = (/** @type {import('./parts.js').Said | null} */ told) => {
+    tried = told;
+    view.redraw();
+  };
   main.append(heading(foreign(name)), region, h('section', null,
     h('h2', null, 'What it would send next'),
     h('p', { class: 'quiet' }, 'Built as it would be sent, from reads alone. Nothing is sent.'),
@@ -39,9 +45,13 @@ export function destination({ main, path: [name], operator, signal }) {
       const urgent = needs({ destinations: [one], relays: [{ alive: true }], unrouted_topics: [] }, { at: name });
       return [
         !urgent.classList.contains('good') && urgent,
-        operator && h('div', { class: 'actions', 'data-key': 'acts' }, steer(one, () => void view.look())),
+        operator && h('div', { class: 'actions', 'data-key': 'acts' }, steer(one, () => void view.look(), tell)),
+        h('div', { role: 'status', 'data-key': 'tried' }, tried && saidBox(tried, () => tell(null))),
         about(one),
-        h('p', { class: 'actions', 'data-key': 'more' }, h('a', { href: to(['deliveries'], { destination: name }) }, 'Its deliveries'), h('a', { href: to(['audit'], { subject: name }) }, 'Its audit')),
+        h('p', { class: 'actions', 'data-key': 'more' },
+          h('a', { href: to(['deliveries'], { destination: name }) }, 'Its deliveries'),
+          h('a', { href: to(['audit'], { subject: name }) }, 'Its audit'),
+          operator && h('a', { href: to(['replays', 'new'], { missing: 'true', destination: name }) }, 'Replay rows that it never had…')),
         limits(one),
         h('h2', null, 'Last errors'),
         errors(one),
@@ -57,7 +67,7 @@ function about(one) {
     ['Standing', standing(one)],
     ['Kind', one.kind ?? 'not in the configuration'],
     ['Address', one.url ? foreign(one.url) : '–'],
-    ['Owed', [list('pending', one.owed), `, ${count(one.due)} ${dueness(one)}`]],
+    ['Owed', [list('pending', one.owed), one.owed > 0 && `, ${waitsFor(one) ?? `${count(one.due)} ${DUE_NOW}`}`]],
     ['In flight', count(one.in_flight)],
     ['Oldest owed', when(one.oldest_owed_at)],
     ['Delivered', list('delivered', one.settled.delivered)],
@@ -82,12 +92,28 @@ function limits({ limits: given }) {
 /** @param {any} one */
 function errors({ name, last_errors: found }) {
   if (!found?.length) return nothing('No delivery that is owed or in trouble has an error.');
+  const row = (/** @type {any} */ { outbox_id: id }) => [h('a', { href: to(['deliveries', id, name]) }, id), ' '];
   return table('Last errors', [
-    { name: 'When', cell: (/** @type {any} */ one) => when(one.at) },
-    { name: 'Outbox row', kind: 'number', cell: (one) => h('a', { href: to(['deliveries', one.outbox_id, name]) }, one.outbox_id) },
-    { name: 'What', cell: (one) => [met(one.outcome, one.http_status), one.http_status && ` · HTTP ${one.http_status}`] },
-    { name: 'In words', cell: (one) => prose(one.detail) },
-  ], found, (one) => `${one.outbox_id} ${one.at}`);
+    { name: 'When', cell: (/** @type {any[]} */ [newest]) => when(newest.at) },
+    { name: 'Outbox rows', cell: (all) => all.map(row) },
+    { name: 'What', cell: ([newest]) => [met(newest.outcome, newest.http_status), newest.http_status && ` · ${answered(newest.http_status)}`] },
+    { name: 'In words', kind: 'long', cell: ([newest]) => newest.detail !== `HTTP ${newest.http_status}` && prose(newest.detail) },
+  ], alike(found), ([newest]) => `${newest.outbox_id} ${newest.at}`);
+}
+
+/**
+ * Errors that say the same stand together: ten lines of one sentence hide the eleventh.
+ * @param {any[]} found The newest first.
+ * @returns {any[][]}
+ */
+function alike(found) {
+  /** @type {Map<string, any[]>} */
+  const groups = new Map();
+  for (const error of found) {
+    const says = JSON.stringify([error.outcome, error.http_status, error.detail]);
+    groups.set(says, [...(groups.get(says) ?? []), error]);
+  }
+  return [...groups.values()];
 }
 
 /**
@@ -97,12 +123,26 @@ function errors({ name, last_errors: found }) {
  */
 async function preview(name, region, signal) {
   const opened = /** @type {Set<string>} */ (new Set());
+  patch(region, h('div', { role: 'status' }, loading()));
   try {
     const told = await get(below(['destinations', name, 'preview'], { limit: 5 }), signal);
-    const draw = () => patch(region, block('What it would send next', JSON.stringify(told, null, 2), opened, draw));
+    const draw = () => patch(region, [
+      h('div', { role: 'status' }, h('p', null, foreseen(told))),
+      told.looked_at > 0 && block('What it would send next', JSON.stringify(told, null, 2), opened, draw),
+    ]);
     draw();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     patch(region, problemBox(error));
   }
+}
+
+/**
+ * A preview in a sentence.
+ * @param {any} told
+ */
+function foreseen({ looked_at: deliveries, requests, unsent, paused }) {
+  if (deliveries === 0) return 'Nothing is owed, so nothing would be sent.';
+  const left = unsent.length > 0 ? `; ${counted(unsent.length, 'delivery cannot be sent', 'deliveries cannot be sent')}, and it says why` : '';
+  return `${counted(requests.length, 'request', 'requests')} for the next ${counted(deliveries, 'delivery', 'deliveries')}${left}${paused ? ', once it is resumed' : ''}.`;
 }

@@ -20,7 +20,7 @@ import { resume } from './steer.js';
  * @param {Reader} reader
  */
 export function needs(status, reader) {
-  const found = [...ofRelays(status), ...status.destinations.flatMap((/** @type {any} */ one) => ofDestination(one, reader)), ...ofTopics(status)];
+  const found = [...ofRelays(status), ...status.destinations.flatMap((/** @type {any} */ one) => ofDestination(one, reader)), ...ofTopics(status, reader)];
   if (found.length === 0) {
     return h('p', { class: 'notice good' }, icon('delivered'), h('span', null, 'All is well: nothing waits for a person.'));
   }
@@ -58,6 +58,29 @@ export function dueness({ name, configured, pause, failing }) {
 }
 
 /**
+ * What deliveries to a destination wait for, if they do: it matters more than when they are due.
+ * @param {any} one The destination.
+ */
+export function waitsFor({ name, configured, pause, failing }) {
+  if (name === '') return 'held until its topic has a route';
+  if (!configured) return 'held until its destination is configured';
+  if (pause) return 'held until its destination is resumed';
+  return failing ? 'waits until its receiver works' : null;
+}
+
+/**
+ * What keeps these destinations from taking anything; nothing if nothing does.
+ * @param {any} status
+ * @param {string | null} destination Its name; null for all.
+ * @param {Reader} reader
+ */
+export function obstacles({ destinations }, destination, reader) {
+  const concerned = destinations.filter((/** @type {any} */ one) => destination === null || one.name === destination);
+  const found = concerned.flatMap((/** @type {any} */ one) => ofDestination({ ...one, settled: { dead: 0, uncertain: 0 } }, reader));
+  return found.length > 0 && h('ul', { class: 'needs', 'data-key': 'obstacles' }, found);
+}
+
+/**
  * What of a destination waits for a person, each number with the way to it; nothing if there is none.
  * @param {any} one
  */
@@ -92,10 +115,15 @@ function ofDestination(one, { then, at }) {
   return found;
 }
 
-/** @param {any} status */
-function ofTopics({ unrouted_topics: topics }) {
+/**
+ * @param {any} status
+ * @param {Reader} reader
+ */
+function ofTopics({ unrouted_topics: topics }, { then }) {
   return topics.map((/** @type {any} */ { topic, rows }) =>
-    need('uncertain', 'warn', `${counted(rows, 'row', 'rows')} of the topic `, foreign(topic), rows === 1 ? ' has' : ' have', ' no route: name the topic in a destination, and ', h('code', null, 'aftercommit apply')));
+    need('uncertain', 'warn', `${counted(rows, 'row', 'rows')} of the topic `, foreign(topic), rows === 1 ? ' has' : ' have', ' no route. Name the topic in a destination, and ', h('code', null, 'aftercommit apply'),
+      rows === 1 ? ': it is sent there.' : ': they are sent there.',
+      then && [' A further destination gets ', rows === 1 ? 'it' : 'them', ' by a ', h('a', { href: to(['replays', 'new'], { missing: 'true', topic }) }, 'replay of rows that it never had'), '.']));
 }
 
 /**

@@ -1,12 +1,14 @@
 // Asking for a replay: what it would do is counted before anything is changed.
 
-import { freshKey, post, Problem } from './api.js';
-import { COLUMNS } from './deliveries.js';
+import { freshKey, get, post, Problem } from './api.js';
+import { columns } from './deliveries.js';
 import { h } from './dom.js';
 import { selected, selectionOf } from './filter.js';
 import { count, counted, span } from './format.js';
 import { icon } from './icon.js';
+import { live } from './live.js';
 import { chip, foreign, heading, loading, nothing, problemBox, table } from './parts.js';
+import { obstacles } from './needs.js';
 import { patch } from './patch.js';
 import { to } from './route.js';
 
@@ -14,6 +16,10 @@ import { to } from './route.js';
 export function newReplay({ main, query, operator, signal }) {
   if (!operator) {
     main.append(heading('New replay'), nothing('Only an operator can ask for a replay; this token is a viewer’s.'));
+    return;
+  }
+  if (query.has('missing') && !query.has('destination')) {
+    chooseDestination(main, query, signal);
     return;
   }
   const selection = selectionOf(query);
@@ -51,9 +57,42 @@ export function newReplay({ main, query, operator, signal }) {
     if (/** @type {HTMLInputElement} */ (event.target).name !== 'reason') void dryRun();
   };
   const form = h('form', { class: 'replay', onsubmit: submit, onchange: changed }, options(), refused, h('div', { class: 'actions' }, start));
-  main.append(heading('New replay'), h('p', null, 'Makes due again: ', foreign(selected(selection)), '.'),
-    h('section', { 'aria-label': 'Dry run' }, h('h2', null, 'What it would do'), found), form);
+  const before = h('div', { role: 'status' });
+  main.append(heading('New replay'), h('p', null, query.has('missing') ? 'Makes due: ' : 'Makes due again: ', foreign(selected(selection)), '.'),
+    h('section', { 'aria-label': 'Dry run' }, h('h2', null, 'What it would do'), found), before, form);
   void dryRun();
+  void warn(before, query, signal);
+}
+
+/**
+ * Says what keeps the destination from taking anything: what is made due before that is mended waits, or dies again.
+ * @param {HTMLElement} region
+ * @param {URLSearchParams} query
+ * @param {AbortSignal} signal
+ */
+async function warn(region, query, signal) {
+  const named = new Set(query.getAll('id').map((id) => id.slice(id.indexOf(':') + 1)));
+  const destination = query.get('destination') ?? (named.size === 1 ? [...named][0] : null);
+  const status = await get('/status', signal).catch(() => null);
+  const found = status && !signal.aborted && obstacles(status, destination, { then: false });
+  if (found) patch(region, [h('p', null, 'Mend this first, or what is made due waits for it and may die again:'), found]);
+}
+
+/**
+ * Rows are missing at one destination, which somebody has to choose.
+ * @param {HTMLElement} main
+ * @param {URLSearchParams} query
+ * @param {AbortSignal} signal
+ */
+function chooseDestination(main, query, signal) {
+  const region = h('div');
+  main.append(heading('New replay'), region);
+  const chosen = (/** @type {string} */ destination) => to(['replays', 'new'], new URLSearchParams([...query, ['destination', destination]]));
+  live(region, signal, () => get('/status', signal), ({ destinations }) => [
+    h('p', null, 'Which destination is to get the rows that it never had?'),
+    h('ul', null, destinations.filter((/** @type {any} */ one) => one.configured).map((/** @type {any} */ { name }) =>
+      h('li', { 'data-key': name }, h('a', { href: chosen(name) }, foreign(name))))),
+  ]);
 }
 
 function options() {
@@ -89,7 +128,7 @@ function counts(told) {
     told.in_flight > 0 && h('p', null, `On the wire now, and left alone: ${count(told.in_flight)}.`),
     told.skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(told.skipped)}.`),
     states.length > 0 && h('p', null, states.map(([state, number]) => [chip(state, `${count(Number(number))} ${state}`), ' '])),
-    told.sample?.length > 0 && h('details', null, h('summary', null, `The first ${told.sample.length}`), table('Sample', told.sample[0].state ? COLUMNS : COLUMNS.slice(1, 3), told.sample, (row) => `${row.outbox_id} ${row.destination}`)),
+    told.sample?.length > 0 && h('details', null, h('summary', null, `The first ${told.sample.length}`), table('Sample', told.sample[0].state ? columns([]) : columns([]).slice(1, 3), told.sample, (row) => `${row.outbox_id} ${row.destination}`)),
   ];
 }
 

@@ -142,9 +142,26 @@ export function say(told) {
   const said = document.getElementById('said');
   if (!said) return;
   said.className = told ? `said notice ${told.kind}` : 'said';
-  said.replaceChildren(...nodes(told && [
-    icon(told.kind === 'good' ? 'delivered' : 'dead'),
-    h('span', null, prose(told.sentence)),
-    h('button', { type: 'button', class: 'plain', onclick: () => say(null) }, 'Close'),
-  ]));
+  said.replaceChildren(...nodes(told && sayings(told, () => say(null))));
+}
+
+/**
+ * What was done, within a view.
+ * @param {Said} told
+ * @param {() => void} close
+ */
+export function saidBox(told, close) {
+  return h('div', { class: `notice ${told.kind}` }, sayings(told, close));
+}
+
+/**
+ * @param {Said} told
+ * @param {() => void} close
+ */
+function sayings({ kind, sentence }, close) {
+  return [
+    icon(kind === 'good' ? 'delivered' : 'dead'),
+    h('span', null, prose(sentence)),
+    h('button', { type: 'button', class: 'plain', onclick: close }, 'Close'),
+  ];
 }

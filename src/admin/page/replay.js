@@ -2,12 +2,13 @@
 
 import { get, post } from './api.js';
 import { ask } from './ask.js';
-import { COLUMNS, LOOK } from './deliveries.js';
+import { columns, LOOK } from './deliveries.js';
 import { h } from './dom.js';
-import { inWords, queryOf, selected } from './filter.js';
+import { filterOf, inWords, queryOf, selected } from './filter.js';
 import { count, counted, span } from './format.js';
 import { live } from './live.js';
-import { facts, foreign, heading, table, when } from './parts.js';
+import { obstacles } from './needs.js';
+import { chip, facts, foreign, heading, table, when } from './parts.js';
 import { replayChip } from './replays.js';
 import { below, to } from './route.js';
 
@@ -21,11 +22,13 @@ export function replay({ main, path: [id], query, operator, signal }) {
   const expected = Number(query.get('of')) || null;
   const view = live(region, signal,
     async () => {
-      const one = await get(below(['replays', id]), signal);
-      return { one, few: await deliveriesOf(one, signal) };
+      const [one, states, status] = await Promise.all([get(below(['replays', id]), signal), get(below(['replays', id, 'states']), signal), get('/status', signal)]);
+      return { one, states, status, few: await deliveriesOf(one, signal) };
     },
-    ({ one, few }) => [
+    ({ one, states, status, few }) => [
       progress(one, expected),
+      one.requeued > 0 && afterwards(one, states),
+      states.by_state.pending > 0 && obstacles(status, destinationOf(one), { then: operator && (() => void view.look()) }),
       operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(one, () => void view.look())),
       facts([
         ['What', foreign(selected(one))],
@@ -35,8 +38,8 @@ export function replay({ main, path: [id], query, operator, signal }) {
         ['Key', one.key === 'new' ? 'a new one: receivers carry it out once more' : 'the same: receivers that honour it do nothing twice'],
         ['Rate', one.rate ? `${count(one.rate)} a second` : 'as fast as the limits allow'],
       ]),
-      one.filter && h('p', null, surroundings(one)),
-      few && table('Its deliveries', COLUMNS, few, (row) => `${row.outbox_id} ${row.destination}`),
+      !one.ids && h('p', null, surroundings(one)),
+      few && table('Its deliveries', columns(status.destinations), few, (row) => `${row.outbox_id} ${row.destination}`),
     ]);
 }
 
@@ -51,7 +54,6 @@ function progress(one, expected) {
   return h('section', { class: 'standing', 'data-key': 'progress', 'aria-label': 'Progress' },
     h('p', null, replayChip(state), ' ', counted(requeued, 'delivery is', 'deliveries are'), ' due again', expected !== null && state !== 'done' && ` of about ${count(expected)}`, '.',
       state === 'running' && rate && ` It has begun, and makes ${count(rate)} due a second${left > 1 ? `: about ${span(left)} to go` : ''}.`),
-    requeued > 0 && afterwards(one),
     left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(left_alone)}.`),
     in_flight > 0 && h('p', null, `On the wire then, and left alone: ${count(in_flight)}.`),
     skipped > 0 && h('p', null, `Overtaken by a newer version, and left out: ${count(skipped)}.`),
@@ -71,14 +73,24 @@ function bar({ requeued, at_outbox_id, last_outbox_id }, expected) {
 }
 
 /**
- * What is due again has not arrived yet: where to see what becomes of it.
+ * What is due again has not arrived yet: what has become of it by now.
  * @param {any} one
+ * @param {{ counted: 'named' | 'within', by_state: Record<string, number>, exact: boolean }} states
  */
-function afterwards(one) {
-  const destination = destinationOf(one);
-  const list = (/** @type {string} */ state, /** @type {string} */ words) => h('a', { href: to(['deliveries'], { state, destination }) }, words);
-  return h('p', { class: 'quiet' }, 'Due again is not yet delivered. See what is ', list('pending', 'still pending'), ' and what is ', list('dead', 'dead'),
-    destination && [' of ', h('a', { href: to(['destinations', destination]) }, foreign(destination))], '.');
+function afterwards(one, { counted: whose, by_state: states, exact: all }) {
+  const chips = Object.entries(states).filter(([, number]) => number > 0).map(([state, number]) => {
+    const shown = chip(state, `${count(number)}${all ? '' : ' or more'} ${state}`);
+    return [whose === 'named' ? shown : h('a', { href: to(['deliveries'], within(one, state)) }, shown), ' '];
+  });
+  const left = Object.values(states).reduce((sum, number) => sum + number, 0);
+  const gone = all && whose === 'within' ? Math.max(0, one.requeued - left) : 0;
+  return h('section', { 'data-key': 'afterwards', 'aria-label': 'What became of them' },
+    h('h2', null, 'What became of them'),
+    left > 0 && h('p', null, chips),
+    whose === 'within' && h('p', { class: left > 0 && 'quiet' },
+      left === 0 ? 'None is left: each has been delivered, or a newer version or a person has ended it.'
+        : ['These are owed, or have died or become uncertain since, within what it was about; others may be among them.',
+          gone > 0 && ` At least ${count(gone)} of its ${counted(one.requeued, 'delivery has', 'deliveries have')} been delivered, or ended otherwise.`]));
 }
 
 /**
@@ -124,12 +136,21 @@ async function deliveriesOf({ ids }, signal) {
 }
 
 /**
- * The way to what the replay was about, among others: states and answers change by it, so a filter cannot tell its deliveries apart.
+ * The way to what the replay was about, among others.
  * @param {any} one
  */
-function surroundings({ filter, last_outbox_id }) {
-  const query = queryOf({ last_outbox_id, ...filter });
+function surroundings(one) {
+  const words = inWords(filterOf(within(one))).replace('outbox row', 'row');
+  return h('a', { href: to(['deliveries'], within(one)) }, words[0].toUpperCase() + words.slice(1));
+}
+
+/**
+ * What the replay was about, in one state or in any: states and answers change by it, so a filter cannot tell its deliveries apart.
+ * @param {any} one
+ * @param {string} [state]
+ */
+function within({ filter, missing, last_outbox_id }, state) {
+  const query = filterOf(queryOf({ last_outbox_id, ...filter, ...missing }));
   for (const name of ['state', 'reason', 'http_status']) query.delete(name);
-  const words = inWords(query).replace('outbox row', 'row');
-  return h('a', { href: to(['deliveries'], new URLSearchParams([...query, [LOOK, 'only']])) }, words[0].toUpperCase() + words.slice(1));
+  return new URLSearchParams([...(state ? [['state', state]] : []), ...query, [LOOK, 'only']]);
 }

@@ -1,22 +1,24 @@
 // What an operator can do with a destination. Each takes a reason.
 
-import { post } from './api.js';
+import { now, post } from './api.js';
 import { ask } from './ask.js';
 import { begin, RETRY_NOW } from './bulk.js';
 import { h } from './dom.js';
-import { duration } from './format.js';
+import { duration, exact } from './format.js';
+import { say } from './parts.js';
 import { below } from './route.js';
 
 /**
  * @param {any} one
  * @param {() => void} then
+ * @param {(told: import('./parts.js').Said) => void} [tell] Keeps what a test came to.
  */
-export function steer({ name, configured, pause, owed }, then) {
+export function steer({ name, configured, pause, owed }, then, tell = say) {
   if (name === '') return null;
   return [
     pause ? resume({ name }, then)
       : button('pause', 'Pause', name, act(name, 'Pause', 'Nothing more is begun for it. What is owed is held, never dropped; what is on its way ends as it would.', () => `${name} is paused.`, then)),
-    configured && button('test', 'Test', name, act(name, 'Test', 'Sends one harmless request: a signed ping to a webhook, a look at the account of a CRM.', (told) => tested(name, told), then)),
+    configured && button('test', 'Test', name, act(name, 'Test', 'Sends one harmless request: a signed ping to a webhook, a look at the account of a CRM.', (told) => (tell(tested(name, told)), null), then)),
     owed > 0 && button('retry', 'Retry all now', name, () => void begin(RETRY_NOW, new URLSearchParams({ state: 'pending', destination: name }), then)),
   ];
 }
@@ -44,7 +46,7 @@ function button(key, title, name, onclick) {
  * @param {string} name
  * @param {string} title The verb.
  * @param {string} words
- * @param {(told: any) => string | import('./parts.js').Said} done
+ * @param {(told: any) => string | null} done
  * @param {() => void} then
  */
 function act(name, title, words, done, then) {
@@ -58,11 +60,12 @@ function act(name, title, words, done, then) {
 }
 
 /**
+ * What a test came to. It says when: it stays to be read while things change.
  * @param {string} name
- * @param {{ ok: boolean, sentence: string, http_status: number | null, duration_us: number }} told
+ * @param {{ ok: boolean, sentence: string, duration_us: number }} told
  * @returns {import('./parts.js').Said}
  */
-function tested(name, { ok, sentence, http_status, duration_us }) {
-  const measured = [http_status && `HTTP ${http_status}`, duration(duration_us)].filter(Boolean).join(', ');
-  return { kind: ok ? 'good' : 'bad', sentence: `${name} ${ok ? 'works' : 'does not work'}: ${sentence} (${measured})` };
+function tested(name, { ok, sentence, duration_us }) {
+  const at = exact(new Date(now()).toISOString().replace(/\.\d+/, ''));
+  return { kind: ok ? 'good' : 'bad', sentence: `At ${at}, ${name} ${ok ? 'worked' : 'did not work'}: ${sentence} (${duration(duration_us)})` };
 }

@@ -8,7 +8,7 @@ import { live } from './live.js';
 import { needs } from './needs.js';
 import { block, chip, facts, foreign, heading, nothing, prose, when } from './parts.js';
 import { to } from './route.js';
-import { because } from './words.js';
+import { answered, because } from './words.js';
 
 /** @param {import('./main.js').Visit} visit */
 export function trouble({ main, query, operator, signal }) {
@@ -45,17 +45,18 @@ export function trouble({ main, query, operator, signal }) {
 function card({ destination, state, reason, count: number, oldest, example }, operator, opened, view) {
   const filter = new URLSearchParams({ state, destination, reason });
   const label = `Answer to the example of ${destination}, ${reason}`;
+  const about = `${counted(number, 'delivery', 'deliveries')} to ${destination}, ${because(reason)}`;
   return h('li', { class: 'row group', 'data-key': `${destination} ${state} ${reason}` },
     h('div', null,
       h('h2', null, h('a', { href: to(['deliveries'], filter) }, counted(number, 'delivery', 'deliveries')), ' to ', h('a', { href: to(['destinations', destination]) }, foreign(destination))),
       h('p', null, chip(state), ' ', because(reason)),
       operator && h('div', { class: 'actions' },
-        h('a', { class: 'button main', href: to(['replays', 'new'], filter) }, 'Replay…'),
-        state === 'uncertain' && h('button', { type: 'button', onclick: () => void begin(MARK_DELIVERED, filter, () => void view.look()) }, 'Mark delivered…'))),
+        h('a', { class: 'button main', href: to(['replays', 'new'], filter), 'aria-label': `Replay… ${about}` }, 'Replay…'),
+        state === 'uncertain' && h('button', { type: 'button', 'aria-label': `Mark delivered… ${about}`, onclick: () => void begin(MARK_DELIVERED, filter, () => void view.look()) }, 'Mark delivered…'))),
     h('div', null,
       facts([
         ['Oldest', oldest && [row(oldest, destination), ', ', when(oldest.at)]],
-        ['Example', example && [row(example, destination), example.http_status && `, HTTP ${example.http_status}`, example.attempts > 1 && `, after ${example.attempts} attempts`]],
+        ['Example', example && [row(example, destination), example.http_status && `, ${answered(example.http_status)}`, example.attempts > 1 && `, after ${example.attempts} attempts`]],
       ]),
       example?.detail && example.detail !== `HTTP ${example.http_status}` && h('p', null, prose(example.detail)),
       example?.excerpt && block(label, example.excerpt, opened, view.redraw)));

@@ -36,6 +36,14 @@ export function met(outcome, status) {
   return OUTCOMES[outcome] ?? outcome;
 }
 
+/**
+ * The status with which a row was not accepted: an answer to several can be a good one, and refuse some of them.
+ * @param {number} status
+ */
+export function answered(status) {
+  return status < 300 ? `HTTP ${status} to the request as a whole` : `HTTP ${status}`;
+}
+
 /** The states of a delivery. */
 export const STATES = ['pending', 'delivered', 'dead', 'uncertain', 'superseded', 'cancelled'];
 

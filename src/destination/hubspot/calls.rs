@@ -185,11 +185,10 @@ impl Sending<'_> {
             AfterRefusal::TryAgain => judgement,
             AfterRefusal::GiveUp => Judgement {
                 met: Met::Outcome(Outcome::Refused(Refusal::Gone)),
-                detail: Some(
-                    "HTTP 401 for a token and for the one that replaced it; check the app in HubSpot and the \
-                     credentials here, then resume"
-                        .to_owned(),
-                ),
+                detail: Some(format!(
+                    "HTTP 401 for a token and for the one that replaced it; {}, then resume",
+                    self.portal.tokens.way_out()
+                )),
                 ..judgement
             },
         }

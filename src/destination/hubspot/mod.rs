@@ -35,6 +35,7 @@ use url::Url;
 
 use super::answer::BodyCaps;
 use super::client::{ClientError, Exchange, GuardedClient, Guards};
+use super::credentials::Credentials;
 use super::preflight::Finding;
 use super::preview::Preview;
 use super::resolver::SystemLookup;
@@ -81,6 +82,7 @@ impl HubSpot {
         let client =
             |guards| GuardedClient::new(&crm.url, &guards, Arc::new(SystemLookup), Arc::clone(&clock));
         let guards = guards(name, config);
+        let credentials = Arc::new(credentials(name, access));
         let source = match access {
             HubspotAccess::PrivateApp(token) => Source::Private(token.clone()),
             HubspotAccess::OAuth {
@@ -99,13 +101,14 @@ impl HubSpot {
                 refresh_token: Mutex::new(RefreshToken::configured(refresh_token)),
                 secrets: Arc::clone(&guards.secrets),
                 destination: name.to_owned(),
+                credentials: Arc::clone(&credentials),
             })),
         };
         let portal = Portal {
             url: crm.url.clone(),
             timeout: guards.timeout,
             client: client(guards)?,
-            tokens: Tokens::new(source, Arc::clone(&clock)),
+            tokens: Tokens::new(source, credentials, Arc::clone(&clock)),
             heard: LastHeard::default(),
             clock,
         };
@@ -126,6 +129,19 @@ impl Portal {
             self.heard.set(Heard { usage, at });
         }
         exchange
+    }
+}
+
+/// The settings that `access` stands in.
+fn credentials(name: &str, access: &HubspotAccess) -> Credentials {
+    match access {
+        HubspotAccess::PrivateApp(_) => {
+            Credentials::new(name, "the private app in HubSpot", &["access_token"])
+        }
+        HubspotAccess::OAuth { .. } => {
+            let settings = ["client_id", "client_secret", "refresh_token"];
+            Credentials::new(name, "the app in HubSpot", &settings)
+        }
     }
 }
 

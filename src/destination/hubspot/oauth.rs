@@ -18,6 +18,7 @@ use super::tokens::bearer;
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
 use crate::destination::client::GuardedClient;
+use crate::destination::credentials::Credentials;
 use crate::destination::failure::Failure;
 use crate::destination::secrets::{KnownSecrets, refusal};
 use crate::destination::status::asked_wait;
@@ -33,6 +34,7 @@ pub(super) struct OAuth {
     pub(super) refresh_token: Mutex<RefreshToken>,
     /// Where a token that is replaced is made known.
     pub(super) secrets: Arc<KnownSecrets>,
+    pub(super) credentials: Arc<Credentials>,
 }
 
 /// The refresh token in use. Never shown: it derives no `Debug`.
@@ -147,7 +149,7 @@ impl OAuth {
                 return Err(TokenTrouble::Unreachable(format!("no access token: {why}")));
             }
         };
-        let granted = read(&answer, now)?;
+        let granted = self.read(&answer, now)?;
         let handover = refresh_token.hand_over(granted.refresh_token);
         self.secrets.take_over(refresh_token.token.expose_secret());
         if handover == Handover::Replaced {
@@ -174,32 +176,33 @@ impl OAuth {
         *request.body_mut() = Some(form.into());
         request
     }
-}
 
-fn read(answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
-    let status = answer.status;
-    match status {
-        200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
-            TokenTrouble::Unreachable(format!(
-                "no access token: HTTP {status}, but the answer holds none that can be read"
-            ))
-        }),
-        429 => Err(TokenTrouble::Throttled(
-            "no access token: HTTP 429 from the token endpoint".to_owned(),
-            asked_wait(&answer.headers, now),
-        )),
-        400..=499 => {
-            let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let code = error.status.or(error.error).unwrap_or_default();
-            let reason = error.message.or(error.error_description).unwrap_or_default();
-            let refusal = refusal(status, &code, &reason, &answer.secrets);
-            Err(TokenTrouble::Refused(format!(
-                "no access token: {refusal}; check client id, client secret and refresh token, then resume"
-            )))
+    fn read(&self, answer: &Answer, now: Timestamp) -> Result<TokenAnswer, TokenTrouble> {
+        let status = answer.status;
+        match status {
+            200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
+                TokenTrouble::Unreachable(format!(
+                    "no access token: HTTP {status}, but the answer holds none that can be read"
+                ))
+            }),
+            429 => Err(TokenTrouble::Throttled(
+                "no access token: HTTP 429 from the token endpoint".to_owned(),
+                asked_wait(&answer.headers, now),
+            )),
+            400..=499 => {
+                let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
+                let code = error.status.or(error.error).unwrap_or_default();
+                let reason = error.message.or(error.error_description).unwrap_or_default();
+                let refusal = refusal(status, &code, &reason, &answer.secrets);
+                let way_out = self.credentials.way_out();
+                Err(TokenTrouble::Refused(format!(
+                    "no access token: {refusal}; {way_out}, then resume"
+                )))
+            }
+            _ => Err(TokenTrouble::Unreachable(format!(
+                "no access token: HTTP {status} from the token endpoint"
+            ))),
         }
-        _ => Err(TokenTrouble::Unreachable(format!(
-            "no access token: HTTP {status} from the token endpoint"
-        ))),
     }
 }
 

@@ -84,9 +84,10 @@ pub(super) async fn look(portal: &Portal, rendering: &HubSpotRendering, now: Tim
             break;
         }
     }
-    vec![Finding::refused(
-        "HubSpot refuses the access token (HTTP 401); check the app in HubSpot and the credentials here",
-    )]
+    vec![Finding::refused(format!(
+        "HubSpot refuses the access token (HTTP 401); {}",
+        portal.tokens.way_out()
+    ))]
 }
 
 /// None if the token was refused.

@@ -13,6 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::oauth::{Granted, OAuth, TokenTrouble};
 use crate::clock::Clock;
 use crate::core::time::Timestamp;
+use crate::destination::credentials::Credentials;
 
 /// Of its time, a token's last tenth is not used, but never more than this.
 const MOST_SPARE: Duration = Duration::from_mins(5);
@@ -43,6 +44,7 @@ pub(super) enum AfterRefusal {
 /// Hands out tokens.
 pub(super) struct Tokens {
     source: Source,
+    credentials: Arc<Credentials>,
     clock: Arc<dyn Clock>,
     /// Held by the one token call in flight.
     call: tokio::sync::Mutex<()>,
@@ -87,9 +89,11 @@ enum Replaces {
 }
 
 impl Tokens {
-    pub(super) fn new(source: Source, clock: Arc<dyn Clock>) -> Self {
+    /// Tokens of `source`, whose settings `credentials` names.
+    pub(super) fn new(source: Source, credentials: Arc<Credentials>, clock: Arc<dyn Clock>) -> Self {
         Self {
             source,
+            credentials,
             clock,
             call: tokio::sync::Mutex::default(),
             state: Mutex::default(),
@@ -151,6 +155,11 @@ impl Tokens {
         {
             live.replaces = Replaces::AGoodOne;
         }
+    }
+
+    /// What a person can do once tokens are given up.
+    pub(super) fn way_out(&self) -> String {
+        self.credentials.way_out()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -18,6 +18,7 @@ use url::{Url, form_urlencoded};
 use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
+use crate::destination::credentials::Credentials;
 use crate::destination::secrets::refusal;
 
 /// An assertion may not be good for longer.
@@ -28,6 +29,7 @@ pub(super) struct Login {
     url: Url,
     client_id: SecretString,
     proof: Proof,
+    credentials: Credentials,
 }
 
 enum Proof {
@@ -71,8 +73,8 @@ struct TokenError {
 }
 
 impl Login {
-    /// Logs in at `url`, which has no path.
-    pub(super) fn new(url: &Url, login: &SalesforceLogin) -> Result<Self, BadPrivateKey> {
+    /// Logs in at `url`, which has no path, for `destination`.
+    pub(super) fn new(destination: &str, url: &Url, login: &SalesforceLogin) -> Result<Self, BadPrivateKey> {
         let proof = match &login.proof {
             LoginProof::ClientSecret(secret) => Proof::Secret(secret.clone()),
             LoginProof::PrivateKey {
@@ -92,6 +94,7 @@ impl Login {
         Ok(Self {
             url,
             client_id: login.client_id.clone(),
+            credentials: credentials(destination, &proof),
             proof,
         })
     }
@@ -126,30 +129,50 @@ impl Login {
         *request.body_mut() = Some(form.finish().into());
         Ok(request)
     }
+
+    /// Reads the answer of the token endpoint.
+    pub(super) fn read(&self, answer: &Answer) -> Result<Granted, Trouble> {
+        let status = answer.status;
+        match status {
+            200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
+                Trouble::Unreachable(format!(
+                    "no access token: HTTP {status}, but the answer holds none that can be read"
+                ))
+            }),
+            429 | 420 | 503 => Err(Trouble::Throttled(format!(
+                "no access token: HTTP {status} from the token endpoint"
+            ))),
+            400..=499 => {
+                let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
+                let refusal = refusal(status, &error.error, &error.error_description, &answer.secrets);
+                let way_out = self.way_out();
+                Err(Trouble::Refused(format!(
+                    "no access token: {refusal}; {way_out}, then resume"
+                )))
+            }
+            _ => Err(Trouble::Unreachable(format!(
+                "no access token: HTTP {status} from the token endpoint"
+            ))),
+        }
+    }
+
+    /// What a person can do about a refusal.
+    pub(super) fn way_out(&self) -> String {
+        self.credentials.way_out()
+    }
 }
 
-/// Reads the answer of the token endpoint.
-pub(super) fn read(answer: &Answer) -> Result<Granted, Trouble> {
-    let status = answer.status;
-    match status {
-        200..=299 => serde_json::from_slice(&answer.body).map_err(|_| {
-            Trouble::Unreachable(format!(
-                "no access token: HTTP {status}, but the answer holds none that can be read"
-            ))
-        }),
-        429 | 420 | 503 => Err(Trouble::Throttled(format!(
-            "no access token: HTTP {status} from the token endpoint"
-        ))),
-        400..=499 => {
-            let error: TokenError = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let refusal = refusal(status, &error.error, &error.error_description, &answer.secrets);
-            Err(Trouble::Refused(format!(
-                "no access token: {refusal}; check login_url, the connected app and the credentials here, then resume"
-            )))
+/// The settings that one logs in by.
+fn credentials(destination: &str, proof: &Proof) -> Credentials {
+    let issuer = "the connected app in Salesforce";
+    match proof {
+        Proof::Secret(_) => {
+            Credentials::new(destination, issuer, &["login_url", "client_id", "client_secret"])
         }
-        _ => Err(Trouble::Unreachable(format!(
-            "no access token: HTTP {status} from the token endpoint"
-        ))),
+        Proof::Key { .. } => {
+            let settings = ["login_url", "client_id", "username", "private_key"];
+            Credentials::new(destination, issuer, &settings)
+        }
     }
 }
 

@@ -120,7 +120,7 @@ impl Salesforce {
             ..guards.clone()
         };
         let keep_response_bytes = guards.body.keep;
-        let login = Login::new(&crm.url, &config.login)?;
+        let login = Login::new(name, &crm.url, &config.login)?;
         let client = GuardedClient::new(&crm.url, &at_login, Arc::clone(&lookup), Arc::clone(&clock))?;
         let org = Org {
             sessions: Sessions::new(login, client, guards, lookup, Arc::clone(&clock)),
@@ -195,15 +195,19 @@ impl Salesforce {
             Reading::Each(judgements) => {
                 sessions.taken(session);
                 let evidence = evidence.of_each(rows);
-                let report = |judgement| report::of(judgement, None, &evidence);
+                let report = |judgement| report::of(judgement, &evidence);
                 judgements.into_iter().map(report).collect()
             }
             Reading::Alike(judgement) => {
-                let after_refusal = (judgement.met == Met::TokenRefused).then(|| sessions.refused(session));
-                if after_refusal.is_none() && evidence.status.is_some() {
-                    sessions.taken(session);
-                }
-                vec![report::of(judgement, after_refusal, evidence); rows]
+                let judgement = if judgement.met == Met::TokenRefused {
+                    sessions.about_token(judgement, session)
+                } else {
+                    if evidence.status.is_some() {
+                        sessions.taken(session);
+                    }
+                    judgement
+                };
+                vec![report::of(judgement, evidence); rows]
             }
         }
     }

@@ -30,9 +30,10 @@ pub(super) async fn look(org: &Org, rendering: &SalesforceRendering, now: Timest
             break;
         }
     }
-    vec![Finding::refused(
-        "Salesforce refuses the access token (HTTP 401); check the connected app and the credentials here",
-    )]
+    vec![Finding::refused(format!(
+        "Salesforce refuses the access token (HTTP 401); {}",
+        org.sessions.way_out()
+    ))]
 }
 
 /// The object that rows go to, and those that they refer to. None if the token was refused.

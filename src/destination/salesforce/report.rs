@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::classify::{Judgement, Met};
 use super::login::Trouble;
 use super::plan::LeftOut;
-use super::session::AfterRefusal;
 use crate::core::outcome::{Outcome, Refusal, Report, Scope};
 use crate::core::secrets::{Excerpt, Secrets};
 
@@ -38,24 +37,16 @@ impl Evidence {
     }
 }
 
-/// The report of a row that was sent. `after_refusal` says what becomes of a token that was refused.
-pub(super) fn of(judgement: Judgement, after_refusal: Option<AfterRefusal>, evidence: &Evidence) -> Report {
-    let (outcome, detail) = match (judgement.met, after_refusal) {
-        (Met::Outcome(outcome), _) => (outcome, judgement.detail),
-        (Met::TokenRefused, Some(AfterRefusal::GiveUp)) => (
-            Outcome::Refused(Refusal::Gone),
-            Some(
-                "HTTP 401 for a token and for the one that replaced it; check the connected app and the user in \
-                 Salesforce and the credentials here, then resume"
-                    .to_owned(),
-            ),
-        ),
-        (Met::TokenRefused, _) => (Outcome::excused(), judgement.detail),
+/// The report of a row that was sent. A token that was refused is replaced, so the row is worth another attempt.
+pub(super) fn of(judgement: Judgement, evidence: &Evidence) -> Report {
+    let outcome = match judgement.met {
+        Met::Outcome(outcome) => outcome,
+        Met::TokenRefused => Outcome::excused(),
     };
     Report {
         outcome,
         http_status: evidence.status,
-        detail,
+        detail: judgement.detail,
         excerpt: evidence.excerpt(judgement.words),
         body_digest: Some(evidence.digest),
         duration: evidence.duration,
@@ -145,7 +136,7 @@ mod tests {
             words: words.map(str::to_owned),
             ..judged(Outcome::Accepted, String::new())
         };
-        of(judgement, None, &evidence.of_each(rows)).excerpt
+        of(judgement, &evidence.of_each(rows)).excerpt
     }
 
     #[test]

@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use reqwest::header::HeaderValue;
 use url::Url;
 
-use super::login::{Granted, Login, Trouble, read};
+use super::classify::{Judgement, Met};
+use super::login::{Granted, Login, Trouble};
 use crate::clock::Clock;
+use crate::core::outcome::{Outcome, Refusal};
 use crate::core::time::Timestamp;
 use crate::destination::client::{GuardedClient, Guards};
 use crate::destination::failure::Failure;
@@ -155,13 +157,33 @@ impl Sessions {
         }
     }
 
+    /// What a person can do once tokens are given up.
+    pub(super) fn way_out(&self) -> String {
+        self.login.way_out()
+    }
+
+    /// What a refused token means for rows: another attempt at once, or a pause.
+    pub(super) fn about_token(&self, refused: Judgement, session: &Session) -> Judgement {
+        match self.refused(session) {
+            AfterRefusal::TryAgain => refused,
+            AfterRefusal::GiveUp => Judgement {
+                met: Met::Outcome(Outcome::Refused(Refusal::Gone)),
+                detail: Some(format!(
+                    "HTTP 401 for a token and for the one that replaced it; {}, then resume",
+                    self.way_out()
+                )),
+                ..refused
+            },
+        }
+    }
+
     async fn call(&self, now: Timestamp) -> Result<Granted, Trouble> {
         let request = self
             .login
             .request(now)
             .map_err(|bad| Trouble::Refused(bad.to_string()))?;
         match self.client.send(request).await.result {
-            Ok(answer) => read(&answer),
+            Ok(answer) => self.login.read(&answer),
             Err(Failure::Unreachable(why) | Failure::Unknown(why)) => {
                 Err(Trouble::Unreachable(format!("no access token: {why}")))
             }

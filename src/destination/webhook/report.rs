@@ -7,14 +7,15 @@ use crate::core::outcome::{Outcome, Refusal, Report};
 use crate::core::time::Timestamp;
 use crate::destination::answer::Answer;
 use crate::destination::client::Exchange;
+use crate::destination::credentials::Credentials;
 use crate::destination::failure::Failure;
 use crate::destination::status;
 
 /// What an exchange met.
-pub(super) fn of(exchange: Exchange, now: Timestamp) -> Report {
+pub(super) fn of(exchange: Exchange, credentials: &Credentials, now: Timestamp) -> Report {
     let Exchange { result, duration } = exchange;
     let report = match result {
-        Ok(answer) => answered(answer, now),
+        Ok(answer) => answered(answer, credentials, now),
         Err(Failure::Unreachable(why)) => Report::unanswered(Outcome::Unreachable, why),
         Err(Failure::Unknown(why)) => Report::unanswered(Outcome::Unknown, why),
     };
@@ -22,7 +23,7 @@ pub(super) fn of(exchange: Exchange, now: Timestamp) -> Report {
 }
 
 /// The status decides; what was wrong with the body is only noted.
-fn answered(answer: Answer, now: Timestamp) -> Report {
+fn answered(answer: Answer, credentials: &Credentials, now: Timestamp) -> Report {
     let Answer {
         status,
         headers,
@@ -31,7 +32,10 @@ fn answered(answer: Answer, now: Timestamp) -> Report {
         ..
     } = answer;
     let outcome = status::classify(status, &headers, now);
-    let refusal = (outcome != Outcome::Accepted).then(|| status::describe(status, &headers));
+    let refusal = (outcome != Outcome::Accepted).then(|| match status {
+        401 => format!("HTTP 401: the credentials are refused; {}", credentials.way_out()),
+        _ => status::describe(status, &headers),
+    });
     let detail = match (refusal, trouble) {
         (Some(refusal), Some(trouble)) => Some(format!("{refusal}; {trouble}")),
         (None, Some(trouble)) => Some(format!("accepted, but {trouble}")),

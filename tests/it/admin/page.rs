@@ -7,10 +7,14 @@
 
 mod browser;
 mod desk;
+mod ends;
 mod hostile;
+mod mending;
+mod modules;
 mod reach;
 mod served;
 mod settling;
 mod stories;
 mod views;
 mod wire;
+mod words;

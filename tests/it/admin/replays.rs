@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use aftercommit::core::delivery::{Reason, State};
 use aftercommit::store::Store as _;
 use aftercommit::store::admin::{
-    AdminError, Created, DeliveryFilter, KeyMode, Replay, ReplayRequest, ReplayState, RequestKey, Selection,
-    StaleRows,
+    AdminError, Counted, Created, DeliveryFilter, KeyMode, Replay, ReplayRequest, ReplayState, RequestKey,
+    Selection, StaleRows,
 };
 
 use super::world::{Backend, World, act, connect, finish, id, new, on_both, settle_owed};
@@ -249,6 +249,42 @@ on_both! {
         }
         let done = world.admin.replay(replay.id).await.unwrap();
         assert_eq!((looked_at, done.requeued, done.state), (777, 777, ReplayState::Done));
+    }
+
+    async fn a_replay_tells_what_became_of_deliveries_that_it_names_and_what_is_left_within_its_filter(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 20).await;
+        world.settle("crm", "outbox_id <= 10", Reason::Refused).await;
+        world.settle("crm", "outbox_id = 11", Reason::OutcomeUnknown).await;
+        let named = start(&world, &request(Selection::Ids((1..=4).map(|row| id(row, "crm")).collect()))).await;
+        let filter = DeliveryFilter { destination: Some("crm".to_owned()), states: vec![State::Dead], ..Default::default() };
+        let within = start(&world, &request(Selection::Filter(filter))).await;
+        finish(&world, 100).await;
+        // What was written later is not its concern, nor what ended before it was asked for.
+        world.commit_orders(21, 30).await;
+        world.settle("crm", "outbox_id in (1, 5)", Reason::Refused).await;
+        world.settle("crm", "outbox_id in (2, 6)", Reason::Accepted).await;
+        world.settle("crm", "outbox_id = 7", Reason::WindowPassed).await;
+
+        let states = world.admin.replay_states(named.id).await.unwrap();
+        assert_eq!((states.counted, states.exact), (Counted::Named, true));
+        let of = |word: &str| states.by_state[word];
+        assert_eq!((of("pending"), of("delivered"), of("dead"), of("uncertain")), (2, 1, 1, 0));
+        let states = world.admin.replay_states(within.id).await.unwrap();
+        assert_eq!((states.counted, states.exact), (Counted::Within, true));
+        // 3, 4, 8 to 10, and 12 to 20, which were owed all along.
+        let expected = [("dead", 2), ("pending", 14), ("uncertain", 1)];
+        assert_eq!(states.by_state, expected.into());
+        assert!(matches!(world.admin.replay_states(99).await, Err(AdminError::UnknownReplay(99))));
+    }
+
+    async fn what_is_left_of_a_replay_is_counted_up_to_a_bound(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 5_001).await;
+        let all = start(&world, &request(Selection::All)).await;
+        let states = world.admin.replay_states(all.id).await.unwrap();
+        assert!(!states.exact, "{states:?}");
+        assert_eq!(states.by_state["pending"], 5_000);
     }
 
     async fn a_cancelled_replay_does_nothing_more(backend: Backend) {

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::super::tokens::{AfterRefusal, Source, Token, Tokens};
 use super::NOW;
 use crate::clock::SystemClock;
+use crate::destination::credentials::Credentials;
 
 fn tokens() -> Tokens {
-    Tokens::new(Source::Private("pat".into()), Arc::new(SystemClock::start()))
+    let credentials = Credentials::new("crm", "the private app in HubSpot", &["access_token"]);
+    let source = Source::Private("pat".into());
+    Tokens::new(source, Arc::new(credentials), Arc::new(SystemClock::start()))
 }
 
 async fn token(tokens: &Tokens) -> Token {

@@ -10,7 +10,6 @@ use crate::destination::answer::{Answer, BodyCaps};
 use crate::destination::client::Exchange;
 use crate::destination::salesforce::classify::{Company, Judgement, Met, of_request};
 use crate::destination::salesforce::report::{self, Evidence};
-use crate::destination::salesforce::session::AfterRefusal;
 use crate::destination::salesforce::wire::problem;
 use crate::destination::salesforce::{Salesforce, unanswered};
 
@@ -57,7 +56,7 @@ impl Salesforce {
         *request.timeout_mut() = Some(left);
         let caps = ask.caps.unwrap_or_else(|| instance.client.caps());
         let Exchange { result, duration } = instance.client.send_for(request, caps).await;
-        let answer = result.map_err(|failure| Refused::of(unanswered(failure), None, None, duration))?;
+        let answer = result.map_err(|failure| Refused::of(unanswered(failure), None, duration))?;
         self.org.reserve.note(&answer.headers, self.org.clock.monotonic());
         if (200..=299).contains(&answer.status) {
             sessions.taken(&session);
@@ -66,24 +65,19 @@ impl Salesforce {
         let problem = problem(&answer);
         let company = Company::Others;
         let judgement = of_request(answer.status, &answer.headers, problem.as_ref(), company, ask.now);
-        let after = if judgement.met == Met::TokenRefused {
-            Some(sessions.refused(&session))
+        let judgement = if judgement.met == Met::TokenRefused {
+            sessions.about_token(judgement, &session)
         } else {
             sessions.taken(&session);
-            None
+            judgement
         };
-        Err(Refused::of(judgement, after, Some(&answer), duration))
+        Err(Refused::of(judgement, Some(&answer), duration))
     }
 }
 
 impl Refused {
     /// What `judgement` means for the rows, though none of them was in the request, or none that counts.
-    pub(super) fn of(
-        judgement: Judgement,
-        after: Option<AfterRefusal>,
-        answer: Option<&Answer>,
-        duration: Duration,
-    ) -> Self {
+    pub(super) fn of(judgement: Judgement, answer: Option<&Answer>, duration: Duration) -> Self {
         let evidence = Evidence {
             status: answer.map(|answer| answer.status),
             excerpt: answer.and_then(|answer| answer.excerpt.clone()),
@@ -97,7 +91,7 @@ impl Refused {
             status: evidence.status,
             report: Report {
                 body_digest: None,
-                ..report::of(judgement, after, &evidence)
+                ..report::of(judgement, &evidence)
             },
         }
     }

@@ -122,7 +122,7 @@ impl Bulk for Salesforce {
             _ => {
                 let detail = format!("HTTP {}, but the answer names no job", answer.status);
                 let judgement = judged(Outcome::Refused(Refusal::Together), detail);
-                Err(Refused::of(judgement, None, Some(&answer), Duration::ZERO).not_begun())
+                Err(Refused::of(judgement, Some(&answer), Duration::ZERO).not_begun())
             }
         }
     }

@@ -8,7 +8,7 @@ use ring::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use secrecy::SecretString;
 use url::{Url, form_urlencoded};
 
-use super::super::login::{Login, Trouble, public_key, read};
+use super::super::login::{Login, Trouble, public_key};
 use super::NOW;
 use crate::config::destination::salesforce::{LoginProof, SalesforceLogin};
 use crate::core::secrets::Secrets;
@@ -63,7 +63,7 @@ fn by_key(pem: &str, audience: Option<&str>) -> SalesforceLogin {
 /// Where a login is sent, and the form.
 fn sent(login: &SalesforceLogin) -> (String, BTreeMap<String, String>) {
     let url: Url = "https://x.my.salesforce.com".parse().unwrap();
-    let request = Login::new(&url, login).unwrap().request(NOW).unwrap();
+    let request = Login::new("crm", &url, login).unwrap().request(NOW).unwrap();
     let body = request.body().and_then(|body| body.as_bytes()).unwrap();
     let form = form_urlencoded::parse(body).into_owned().collect();
     (request.url().to_string(), form)
@@ -120,6 +120,10 @@ fn what_the_endpoint_refuses_is_a_matter_for_a_person_and_what_it_fails_is_not()
         secrets: Secrets::of(["s+e&cr"]),
         trouble: None,
     };
+    let url: Url = "https://x.my.salesforce.com".parse().unwrap();
+    let secret = LoginProof::ClientSecret(SecretString::from("s+e&cr"));
+    let login = Login::new("crm", &url, &login(secret)).unwrap();
+    let read = |answer: &Answer| login.read(answer);
     let refused = answer(
         400,
         r#"{"error":"invalid_client","error_description":"invalid client credentials s+e&cr"}"#,
@@ -129,6 +133,9 @@ fn what_the_endpoint_refuses_is_a_matter_for_a_person_and_what_it_fails_is_not()
     };
     let told = "no access token: HTTP 400 invalid_client from the token endpoint (invalid client credentials (secret))";
     assert!(why.starts_with(told), "{why}");
+    let named =
+        "`destinations.crm.login_url`, `destinations.crm.client_id` and `destinations.crm.client_secret`";
+    assert!(why.contains(named), "{why}");
     for (status, body) in [(200, "{}"), (200, "<html>"), (500, ""), (302, "")] {
         assert!(
             matches!(read(&answer(status, body)), Err(Trouble::Unreachable(_))),

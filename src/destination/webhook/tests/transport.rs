@@ -204,6 +204,31 @@ async fn a_success_whose_body_breaks_off_is_delivered_and_the_break_is_noted() {
 }
 
 #[tokio::test]
+async fn refused_credentials_are_told_with_the_settings_that_they_stand_in_and_without_their_values() {
+    let listener = Listener::run(|connection| {
+        connection.read_request();
+        connection.write(b"HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n");
+    });
+    let known_by_headers = WebhookConfig {
+        headers: vec![("authorization".to_owned(), "Bearer canary".into())],
+        ..patient(&at(listener.address))
+    };
+    let report = deliver_to(&known_by_headers).await;
+    let told = detail(&report);
+    assert!(
+        told.starts_with("HTTP 401: ") && told.contains("`destinations.crm.headers`"),
+        "{told}"
+    );
+    assert!(!told.contains("secrets") && !told.contains("canary"), "{told}");
+    let known_by_nothing = deliver_to(&patient(&at(listener.address))).await;
+    let told = detail(&known_by_nothing);
+    assert!(
+        told.contains("`destinations.crm.url`") && !told.contains("canary"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
 async fn a_refusal_whose_body_breaks_off_is_still_a_refusal() {
     let listener = Listener::run(|connection| {
         connection.read_request();

@@ -42,7 +42,7 @@ fn why(reason: Reason, facts: &Facts) -> Finding {
         ),
         Reason::AttemptsExhausted => Finding::with(
             format!(
-                "it has been dead since {when}, after {} attempts; the last one: {met}",
+                "it has been dead since {when}, after {} attempts; the last: {met}",
                 facts.delivery.attempts
             ),
             format!("mend the receiver, then {replay}"),

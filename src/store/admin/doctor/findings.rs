@@ -1,10 +1,15 @@
 //! From facts to findings. Pure: whoever reads the facts decides nothing, and whoever decides reads nothing.
 
+use std::time::Duration;
+
 use super::facts::Facts;
 use super::{Examined, Finding, Next, ended, pending};
 use crate::core::delivery::State;
 use crate::core::outcome;
-use crate::core::spoken::{at, counted};
+use crate::core::spoken::{at, beside_status, counted};
+
+/// From the beginning of an attempt to the end of its delivery: within that, the one time tells the other.
+const SAME_TIME: Duration = Duration::from_mins(1);
 
 /// What is known of a delivery, what matters most first; at least one finding.
 pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
@@ -41,21 +46,23 @@ pub(super) fn never_owed(destination: String) -> Examined {
     }
 }
 
-/// What the last attempt met: `attempt 3 was refused with HTTP 422 at … (2m ago): no such field`; none without one.
+/// What the last attempt met: `attempt 3 was refused with HTTP 422 at … (2m ago): no such field`; none without one. Its time is
+/// left out where the delivery ended by it.
 pub(super) fn last_attempt(facts: &Facts) -> Option<String> {
     let last = facts.last_attempt.as_ref()?;
     let status = last
         .http_status
         .map_or_else(String::new, |status| format!(" with HTTP {status}"));
-    let detail = last
-        .detail
-        .as_ref()
-        .map_or_else(String::new, |detail| format!(": {detail}"));
+    let settled_at = facts.delivery.settled_at;
+    let when = match settled_at {
+        Some(settled_at) if settled_at.since(last.started_at) < SAME_TIME => String::new(),
+        _ => format!(" at {}", at(last.started_at, facts.now)),
+    };
     Some(format!(
-        "attempt {} {}{status} at {}{detail}",
+        "attempt {} {}{status}{when}{}",
         last.number,
         met(&last.outcome, last.http_status),
-        at(last.started_at, facts.now)
+        beside_status(last.http_status, last.detail.as_deref())
     ))
 }
 

@@ -335,6 +335,20 @@ fn every_end_says_why_and_what_then_and_nothing_comes_after_it() {
 }
 
 #[test]
+fn an_end_names_its_time_once_and_that_of_an_attempt_long_before_it_too() {
+    let mut facts = ended(Reason::AttemptsExhausted);
+    let sentence = next(&facts).sentence;
+    assert_eq!(sentence.matches("UTC").count(), 1, "{sentence}");
+    assert_eq!(sentence.matches("HTTP 500").count(), 1, "{sentence}");
+    facts.delivery.settled_at = Some(ago(10));
+    let sentence = next(&facts).sentence;
+    assert!(
+        sentence.contains("10s ago") && sentence.contains("2m ago"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn what_waits_for_a_person_says_what_waits_with_it() {
     let mut facts = ended(Reason::OutcomeUnknown);
     facts.kin.behind = 4;

@@ -50,7 +50,7 @@ const CONTROL: &str = "
 pub(super) struct Browser {
     driver: Driver,
     session: String,
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 /// chromedriver at work.
@@ -75,6 +75,8 @@ impl Browser {
             "--headless=new", "--hide-scrollbars", "--disable-dev-shm-usage", "--force-color-profile=srgb",
             // It wants rights that root and most build containers lack; nothing but our own page is shown.
             "--no-sandbox",
+            // It ends once nobody holds the other end: whatever becomes of the story, chromedriver ends with it, and so does this.
+            "--remote-debugging-pipe",
             format!("--user-data-dir={}", profile.path().display()),
         ]});
         let browsers = ["chromium", "chromium-browser", "google-chrome"];
@@ -93,7 +95,7 @@ impl Browser {
         let browser = Self {
             driver,
             session,
-            _profile: profile,
+            profile,
         };
         browser.resize(1280, 900).await;
         browser
@@ -109,6 +111,18 @@ impl Browser {
         )
         .await
         .unwrap();
+    }
+
+    /// The processes that it consists of.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let profile = self.profile.path().display().to_string();
+        let is_its = |id: &u32| {
+            let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&profile)
+        };
+        let entries = std::fs::read_dir("/proc").unwrap();
+        let ids = entries.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+        ids.filter(is_its).collect()
     }
 
     pub(super) async fn open(&self, url: &str) {
@@ -209,6 +223,12 @@ impl Browser {
     pub(super) async fn name_of(&self, element: &Element) -> String {
         let label = self.get(&format!("/element/{}/computedlabel", element.0)).await;
         label.as_str().unwrap().to_owned()
+    }
+
+    /// The role of an element, as a screen reader says it.
+    pub(super) async fn role_of(&self, element: &Element) -> String {
+        let role = self.get(&format!("/element/{}/computedrole", element.0)).await;
+        role.as_str().unwrap().to_owned()
     }
 
     /// Every element that this selector finds and somebody can see.

@@ -29,8 +29,22 @@ const VIEWS: [(&str, &str, &str); 10] = [
     ("audit", "#/audit", "Audit"),
 ];
 
+/// Views of which no picture is kept, and what they are about is longer than a phone is wide.
+const UNPICTURED: [(&str, &str); 4] = [
+    ("#/replays/new?missing=true&destination=crm", "New replay"),
+    ("#/replays/new?missing=true", "New replay"),
+    (
+        "#/deliveries?topic=a-topic-with-a-name-that-is-longer-than-a-phone-is-wide-whoever-made-it",
+        "Deliveries",
+    ),
+    ("#/nowhere", "Not found"),
+];
+
 /// Whatever can have the focus.
 const CONTROLS: &str = "a[href], button, input, select, summary, [tabindex='0'], svg[role=img], nav, table[role=table], dialog[open]";
+
+/// The same within a question, which is all that can be reached then.
+const WITHIN_QUESTION: &str = "dialog[open], dialog[open] :is(button, input)";
 
 /// Two more destinations: `billing` for invoices, `warehouse` for orders.
 fn configuration(receiver: &Receiver) -> String {
@@ -110,7 +124,11 @@ async fn replayed(browser: &Browser) {
 }
 
 async fn assert_everything_has_a_name(browser: &Browser, view: &str) {
-    for element in browser.all(CONTROLS).await {
+    assert_each_has_a_name(browser, CONTROLS, view).await;
+}
+
+async fn assert_each_has_a_name(browser: &Browser, controls: &str, view: &str) {
+    for element in browser.all(controls).await {
         let name = browser.name_of(&element).await;
         assert!(
             !name.trim().is_empty(),
@@ -173,6 +191,19 @@ on_both! {
             assert_no_scrolling_sideways(browser, name).await;
             browser.resize(1280, 900).await;
         }
+        browser.resize(360, 740).await;
+        for (hash, title) in UNPICTURED {
+            browser.go(hash).await;
+            browser.view(title).await;
+            assert_everything_has_a_name(browser, hash).await;
+            assert_no_scrolling_sideways(browser, hash).await;
+        }
+        browser.go("#/destinations/crm").await;
+        browser.press("Show the next requests").await;
+        browser.press("Test crm").await;
+        assert_each_has_a_name(browser, WITHIN_QUESTION, "a question").await;
+        assert_no_scrolling_sideways(browser, "a question").await;
+        browser.resize(1280, 900).await;
         browser.prefer("dark").await;
         browser.go("#/").await;
         browser.view("Overview").await;

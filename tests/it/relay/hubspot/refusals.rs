@@ -58,7 +58,7 @@ on_both! {
             ("firstname = \"name\"", "nickname = \"name\"", "no property `nickname`"),
             ("firstname = \"name\"", "hs_object_id = \"name\"", "cannot be written"),
             ("object = \"contacts\"", "object = \"kontakte\"", "no object type `kontakte`"),
-            ("access_token = \"pat-na1-mock\"", "access_token = \"pat-wrong\"", "HTTP 401"),
+            ("access_token = \"pat-na1-mock\"", "access_token = \"pat-wrong\"", "`destinations.crm.access_token`"),
         ] {
             let story = Story::with(backend, PRIVATE_APP).await;
             story.contacts(2).await;

@@ -47,13 +47,14 @@ on_both! {
     }
 
     async fn a_token_that_is_refused_again_pauses_and_no_attempt_counts(backend: Backend) {
-        for access in [OAUTH, PRIVATE_APP] {
+        for (access, setting) in [(OAUTH, "refresh_token"), (PRIVATE_APP, "access_token")] {
             let story = Story::with(backend, access).await;
             let relay = story.ready().await;
             story.arm("bad-token:always@path=/crm/v3/objects");
             story.contacts(2).await;
             let reason = story.pause_reason().await;
             assert!(reason.contains("HTTP 401 for a token and for the one that replaced it"), "{reason}");
+            assert!(reason.contains(&format!("`destinations.crm.{setting}`")), "{reason}");
             // The pause and the outcome are written side by side.
             story.world.until_number("select count(*) from aftercommit.dispatch", 0).await;
             assert_eq!(story.attempts("p1@b.co").await, "throttled 401, refused 401");

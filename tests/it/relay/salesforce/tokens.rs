@@ -60,6 +60,8 @@ on_both! {
         // The pause is written beside the record of the attempt that led to it.
         org.world.until_number("select count(*) from aftercommit.attempt", 2).await;
         assert_eq!((org.count(TOKEN), org.attempts("a-1").await), (2, 2));
+        let reason = org.world.base.text("select pause_reason from aftercommit.destination_state").await.unwrap();
+        assert!(reason.contains("`destinations.org.client_secret`"), "{reason}");
         assert_eq!(org.world.base.number("select max(attempts - excused) from aftercommit.owed").await, 0);
         org.finish(relay).await;
     }
@@ -73,6 +75,7 @@ on_both! {
         org.world.until_number("select coalesce(max(attempts - excused), 0) from aftercommit.owed", 0).await;
         let reason = org.world.base.text("select pause_reason from aftercommit.destination_state").await.unwrap();
         assert!(reason.contains("HTTP 400 invalid_client from the token endpoint (invalid client credentials)"), "{reason}");
+        assert!(reason.contains("`destinations.org.client_id` and `destinations.org.client_secret`"), "{reason}");
         assert_eq!(org.count("/services/data/"), 0);
         org.finish(relay).await;
     }
