@@ -1,5 +1,6 @@
 //! What the store promises, on PostgreSQL and on SQLite: each story is written once and runs on both.
 
+mod by_key;
 mod door;
 mod draft;
 mod dropped;

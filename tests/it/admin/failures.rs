@@ -51,12 +51,12 @@ async fn two_replays(rows: u32, sqlstate: &str) -> (World, i64, i64) {
     (world, failing, other)
 }
 
-/// Takes the steps that may be taken, lets a second go by as it were, and says where the replay stands.
+/// Lets a second go by as it were, takes the steps that may be taken then, and says where the replay stands.
 async fn a_second(world: &World, replay: i64) -> Replay {
-    while world.store.advance_replays(20).await.unwrap().looked_at > 0 {}
     world
         .execute("update aftercommit.replay set next_step_at = now()")
         .await;
+    while world.store.advance_replays(20).await.unwrap().looked_at > 0 {}
     world.admin.replay(replay).await.unwrap()
 }
 

@@ -75,7 +75,7 @@ fn statements_that_differ_stand_side_by_side() {
 }
 
 /// Name and text of each file of a folder, by name.
-fn statements(folder: &str) -> Vec<(String, String)> {
+pub(super) fn statements(folder: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("src/store/sql")
         .join(folder);
