@@ -11,7 +11,7 @@ use super::replay_text;
 use super::selection::SelectionArgs;
 use super::settings::Settings;
 use crate::clock::{Clock as _, SystemClock};
-use crate::relay::{REPLAY_STEP, rest_after};
+use crate::relay::{REPLAY_STEP, after_replay_step};
 use crate::store::admin::{
     AdminStore, Created, KeyMode, Replay, ReplayRate, ReplayRequest, ReplaySelection, ReplayState, StaleRows,
 };
@@ -131,7 +131,7 @@ async fn work_off(store: &AdminStore, mut replay: Replay) -> anyhow::Result<Repl
             Some(wait) => tokio::time::sleep(wait).await,
             // No replay runs any more, this one included.
             None if advanced.looked_at == 0 => break,
-            None => tokio::time::sleep(rest_after(took)).await,
+            None => tokio::time::sleep(after_replay_step(took)).await,
         }
         replay = store.replay(replay.id).await?;
         progress.at(u64::try_from(replay.at_outbox_id).unwrap_or(0));

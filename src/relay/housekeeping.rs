@@ -5,30 +5,19 @@
 
 use std::time::Duration;
 
-use super::Context;
 use super::dispatcher::{Exit, Stop};
 use super::reconnect::retrying;
+use super::{Context, pace};
 use crate::store::{Advanced, StoreError};
 
 /// Rows without a route that one step moves at most.
 const STEP_ROWS: u32 = 1_000;
 /// Deliveries that one step of a replay looks at.
 pub const REPLAY_STEP: u32 = 2_000;
-/// For how many times as long as a step of a replay took there is none.
-const REPLAY_REST: u32 = 2;
 /// How often there is a look whether something is to be done.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often the charts forget what is too old for them.
 const FORGET: Duration = Duration::from_mins(10);
-/// The share of time that looks which find nothing may take: one part in so many. Rows without a route are walked by
-/// each look, however many there are.
-const LOOK_SHARE: u32 = 50;
-
-/// How long to wait after a step of a replay that took so long, so that deliveries go on: the more they need, the longer a
-/// step takes, and the longer the rest is.
-pub fn rest_after(took: Duration) -> Duration {
-    took * REPLAY_REST
-}
 
 /// Keeps house until it is asked to stop. No chore waits for another: one that fails holds up itself alone.
 pub(super) async fn keep_house(context: Context, stop: Stop) -> Result<Exit, StoreError> {
@@ -47,7 +36,7 @@ async fn keep_replaying(context: &Context, stop: &Stop) -> Result<(), StoreError
         if advanced.looked_at > 0 {
             context.wakeup.ring();
             let took = context.clock.monotonic().saturating_sub(started);
-            rest(stop, rest_after(took)).await;
+            rest(stop, pace::after_replay_step(took)).await;
         } else {
             // A replay whose rate makes it wait goes on when its time has come.
             rest(stop, EVERY.min(advanced.next_in.unwrap_or(EVERY))).await;
@@ -63,7 +52,8 @@ async fn keep_routing(context: &Context, stop: &Stop) -> Result<(), StoreError> 
             context.wakeup.ring();
         } else {
             let took = context.clock.monotonic().saturating_sub(started);
-            rest(stop, EVERY.max(took * LOOK_SHARE)).await;
+            // Rows without a route are walked by each look, however many there are.
+            rest(stop, EVERY.max(pace::after_look(took))).await;
         }
     }
     Ok(())

@@ -21,6 +21,7 @@ mod job;
 mod leases;
 pub mod limits;
 pub mod metrics;
+mod pace;
 pub mod receivers;
 mod reconnect;
 #[cfg(test)]
@@ -45,10 +46,11 @@ use crate::store::{RelayId, Store};
 use crate::telemetry::traces::Traces;
 
 pub use heartbeat::Vitals;
-pub use housekeeping::{REPLAY_STEP, rest_after};
+pub use housekeeping::REPLAY_STEP;
 pub use limits::Batch;
 pub use limits::host::Host;
 pub use metrics::RelayMetrics;
+pub use pace::after_replay_step;
 pub use supervisor::{Relay, RelayError};
 pub use wakeup::Wakeup;
 

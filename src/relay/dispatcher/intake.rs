@@ -17,11 +17,10 @@ use super::events::Event;
 use super::memory::{Memory, Share};
 use super::reads::{Errand, read};
 use crate::config::RelayConfig;
+use crate::relay::pace;
 use crate::relay::reconnect::retrying;
 use crate::store::{FetchLimits, Owed};
 
-/// The share of time that sweeps may take: one part in so many.
-const SWEEP_SHARE: u32 = 50;
 /// Payload bytes for which it is worth while to read.
 const ENOUGH_BYTES: u64 = 64 * 1024;
 
@@ -186,9 +185,9 @@ impl Intake {
         }
     }
 
-    /// A step of a sweep took so long: the next one comes when that is its share of the time.
+    /// A step of a sweep took so long: the next one comes after its rest.
     pub(super) fn rest_after(&mut self, took: Duration, monotonic: Duration) {
-        self.sweep_allowed = monotonic + took * SWEEP_SHARE;
+        self.sweep_allowed = monotonic + pace::after_look(took);
         self.next_sweep = self.sweep_allowed;
     }
 
