@@ -27,6 +27,14 @@ impl Credentials {
             self.issuer, self.settings
         )
     }
+
+    /// What a person does with a new one.
+    pub(super) fn take_in(&self) -> String {
+        format!(
+            "put it into {} and let the relay read it (SIGHUP, or a restart)",
+            self.settings
+        )
+    }
 }
 
 fn quoted(destination: &str, name: &str) -> String {

@@ -185,10 +185,7 @@ impl Sending<'_> {
             AfterRefusal::TryAgain => judgement,
             AfterRefusal::GiveUp => Judgement {
                 met: Met::Outcome(Outcome::Refused(Refusal::Gone)),
-                detail: Some(format!(
-                    "HTTP 401 for a token and for the one that replaced it; {}, then resume",
-                    self.portal.tokens.way_out()
-                )),
+                detail: Some(self.portal.tokens.given_up()),
                 ..judgement
             },
         }

@@ -162,6 +162,21 @@ impl Tokens {
         self.credentials.way_out()
     }
 
+    /// What goes on record once tokens are given up, with the way out. The token of a private app was not replaced: there is
+    /// but one.
+    pub(super) fn given_up(&self) -> String {
+        match self.source {
+            Source::Private(_) => format!(
+                "HTTP 401: HubSpot refuses the token; mend it in HubSpot; if that gives a new one, {}; then test, and resume",
+                self.credentials.take_in()
+            ),
+            Source::OAuth(_) => format!(
+                "HTTP 401 for a token and for the one that replaced it; {}, then resume",
+                self.way_out()
+            ),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

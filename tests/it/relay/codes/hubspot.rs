@@ -27,7 +27,7 @@ const REQUESTS: &str = "
 | 400 with codes of properties           | invalid-call       | refused 400, refused 400  | refused 400, accepted 200 | dead: HTTP 400, VALIDATION_ERROR: email (INVALID_EMAIL) |
 | 401 EXPIRED_AUTHENTICATION             | expired-token:once | throttled 401, accepted 200 | the same                | delivered |
 | 401 INVALID_AUTHENTICATION             | bad-token:once     | throttled 401, accepted 200 | the same                | delivered |
-| 401 INVALID_AUTHENTICATION, again      | bad-token:2        | throttled 401, refused 401 | the same                 | paused: HTTP 401 for a token and for the one that replaced it |
+| 401 INVALID_AUTHENTICATION, again      | bad-token:2        | throttled 401, refused 401 | the same                 | paused: HTTP 401: HubSpot refuses the token |
 | 403 MISSING_SCOPES                     | missing-scopes     | refused 403               | the same                  | paused: crm.objects.contacts.write |
 | 404 OBJECT_NOT_FOUND                   | not-found          | refused 404               | the same                  | paused: HTTP 404 |
 | 409 CONFLICT                           | conflict           | refused 409, refused 409  | refused 409, accepted 200 | dead: HTTP 409, CONFLICT |

@@ -47,13 +47,15 @@ on_both! {
     }
 
     async fn a_token_that_is_refused_again_pauses_and_no_attempt_counts(backend: Backend) {
-        for (access, setting) in [(OAUTH, "refresh_token"), (PRIVATE_APP, "access_token")] {
+        let replaced = "HTTP 401 for a token and for the one that replaced it";
+        let only = "HTTP 401: HubSpot refuses the token; mend it in HubSpot";
+        for (access, refused, setting) in [(OAUTH, replaced, "refresh_token"), (PRIVATE_APP, only, "access_token")] {
             let story = Story::with(backend, access).await;
             let relay = story.ready().await;
             story.arm("bad-token:always@path=/crm/v3/objects");
             story.contacts(2).await;
             let reason = story.pause_reason().await;
-            assert!(reason.contains("HTTP 401 for a token and for the one that replaced it"), "{reason}");
+            assert!(reason.contains(refused), "{reason}");
             assert!(reason.contains(&format!("`destinations.crm.{setting}`")), "{reason}");
             // The pause and the outcome are written side by side.
             story.world.until_number("select count(*) from aftercommit.dispatch", 0).await;
