@@ -82,7 +82,7 @@ pub(super) async fn status(State(state): State<AdminState>) -> Reply<Status> {
         },
         "last_errors": [{
             "at": "2026-11-29T18:05:37Z", "outbox_id": 4711, "outcome": "refused", "http_status": 422,
-            "detail": "HTTP 422 Unprocessable Entity"
+            "detail": "HTTP 422 Unprocessable Entity", "excerpt": "{\"error\": \"unknown field\"}"
         }]
     }]})))
 )]
@@ -112,7 +112,7 @@ pub(super) async fn list(State(state): State<AdminState>) -> Reply<List> {
         },
         "last_errors": [{
             "at": "2026-11-29T18:05:37Z", "outbox_id": 4711, "outcome": "refused", "http_status": 422,
-            "detail": "HTTP 422 Unprocessable Entity"
+            "detail": "HTTP 422 Unprocessable Entity", "excerpt": "{\"error\": \"unknown field\"}"
         }]
     })))
 )]

@@ -13,6 +13,9 @@ import { answered, met } from './words.js';
 
 /** @typedef {import('./dom.js').Children} Children */
 
+/** Characters of an answer that its last errors show. */
+const SHOWN = 200;
+
 /** What limits a destination: in words, and how the number is read. */
 const LIMITS = /** @type {Record<string, [string, (value: any) => string]>} */ ({
   concurrency: ['Requests at once, per shard', count],
@@ -97,7 +100,7 @@ function errors({ name, last_errors: found }) {
     { name: 'When', cell: (/** @type {any[]} */ [newest]) => when(newest.at) },
     { name: 'Outbox rows', cell: (all) => all.map(row) },
     { name: 'What', cell: ([newest]) => [met(newest.outcome, newest.http_status), newest.http_status && ` · ${answered(newest.http_status)}`] },
-    { name: 'In words', kind: 'long', cell: ([newest]) => newest.detail !== `HTTP ${newest.http_status}` && prose(newest.detail) },
+    { name: 'In words', kind: 'long', cell: inWords },
   ], alike(found), ([newest]) => `${newest.outbox_id} ${newest.at}`);
 }
 
@@ -110,10 +113,26 @@ function alike(found) {
   /** @type {Map<string, any[]>} */
   const groups = new Map();
   for (const error of found) {
-    const says = JSON.stringify([error.outcome, error.http_status, error.detail]);
+    const says = JSON.stringify([error.outcome, error.http_status, error.detail, error.excerpt]);
     groups.set(says, [...(groups.get(says) ?? []), error]);
   }
   return [...groups.values()];
+}
+
+/**
+ * What went wrong, and how the answer starts.
+ * @param {any[]} alike The newest first.
+ */
+function inWords([{ http_status: status, detail, excerpt }]) {
+  return [detail && detail !== `HTTP ${status}` && h('p', null, prose(detail)), excerpt && h('p', null, h('code', null, foreign(cut(excerpt))))];
+}
+
+/**
+ * A part of an answer that fits a table; the delivery's own view has the rest.
+ * @param {string} text
+ */
+function cut(text) {
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }
 
 /**

@@ -36,6 +36,8 @@ pub struct LastError {
     pub http_status: Option<u16>,
     /// What went wrong, in a sentence.
     pub detail: Option<String>,
+    /// How the answer starts, if any of it was kept.
+    pub excerpt: Option<String>,
 }
 
 impl AdminStore {
@@ -63,6 +65,7 @@ impl AdminStore {
                     outcome: attempt.outcome,
                     http_status: attempt.http_status,
                     detail: attempt.detail,
+                    excerpt: attempt.excerpt,
                 });
             }
         }
