@@ -78,7 +78,8 @@ pub(super) async fn status(State(state): State<AdminState>) -> Reply<Status> {
         "kind": "webhook", "url": "https://example.com/(path not shown)",
         "limits": {
             "concurrency": 32, "shards": 1, "requests_per_second": 10.0, "batch_size": 1, "max_in_flight_bytes": 67_108_864,
-            "timeout_seconds": 15.0, "max_attempts": 16, "max_age_seconds": 259_200.0, "breaker": true
+            "timeout_seconds": 15.0, "max_attempts": 16, "max_age_seconds": 259_200.0, "breaker": true,
+            "breaker_open_seconds": 15.0
         },
         "last_errors": [{
             "at": "2026-11-29T18:05:37Z", "outbox_id": 4711, "outcome": "refused", "http_status": 422,
@@ -108,7 +109,8 @@ pub(super) async fn list(State(state): State<AdminState>) -> Reply<List> {
         "kind": "webhook", "url": "https://example.com/(path not shown)",
         "limits": {
             "concurrency": 32, "shards": 1, "requests_per_second": 10.0, "batch_size": 1, "max_in_flight_bytes": 67_108_864,
-            "timeout_seconds": 15.0, "max_attempts": 16, "max_age_seconds": 259_200.0, "breaker": true
+            "timeout_seconds": 15.0, "max_attempts": 16, "max_age_seconds": 259_200.0, "breaker": true,
+            "breaker_open_seconds": 15.0
         },
         "last_errors": [{
             "at": "2026-11-29T18:05:37Z", "outbox_id": 4711, "outcome": "refused", "http_status": 422,

@@ -47,11 +47,11 @@ const INDEX: Asset = Asset {
 };
 
 /// What `/assets/` holds.
-static ASSETS: [Asset; 32] = assets![
+static ASSETS: [Asset; 33] = assets![
     "page.css" "icon.svg"
     "main.js" "session.js" "api.js" "route.js" "dom.js" "patch.js" "live.js"
     "format.js" "words.js" "icon.js" "parts.js" "ask.js" "chart.js" "filter.js"
-    "login.js" "overview.js" "needs.js" "trouble.js"
+    "login.js" "overview.js" "needs.js" "waits.js" "trouble.js"
     "deliveries.js" "bulk.js" "delivery.js" "attempts.js" "acts.js"
     "destinations.js" "destination.js" "steer.js"
     "replays.js" "replay.js" "new_replay.js" "audit.js"

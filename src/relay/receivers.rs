@@ -64,6 +64,8 @@ pub struct DescribedLimits {
     pub max_age_seconds: f64,
     /// Whether a receiver that fails throughout is left alone for a while.
     pub breaker: bool,
+    /// While it is open, one delivery looks so often whether the receiver is back; none without a breaker.
+    pub breaker_open_seconds: Option<f64>,
 }
 
 /// What a trial came to, and how long it took.
@@ -82,6 +84,7 @@ pub fn expectations(config: &Config) -> Expectations {
         let expected = Expected {
             order: config.order,
             retry: config.policy.retry.clone(),
+            looks_every: config.limits.breaker.map(|breaker| breaker.open_for),
         };
         (name.clone(), expected)
     });
@@ -210,6 +213,7 @@ impl Description {
                 max_attempts: retry.max_attempts,
                 max_age_seconds: retry.max_age.as_secs_f64(),
                 breaker: limits.breaker.is_some(),
+                breaker_open_seconds: limits.breaker.map(|breaker| breaker.open_for.as_secs_f64()),
             },
         }
     }

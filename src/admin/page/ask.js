@@ -11,7 +11,6 @@ import { patch } from './patch.js';
  * @property {import('./dom.js').Children} words What will happen.
  * @property {string} confirm What the button says.
  * @property {boolean} [danger] Whether something ends by it that does not come back by itself.
- * @property {string} [leave] What the button beside it says.
  * @property {boolean} [idle] Whether nothing would change: then it cannot be confirmed.
  * @property {string} [evidence] The label of a second field, where evidence is wanted.
  * @property {(given: { reason: string, evidence?: string }, course: Course) => Promise<string | import('./parts.js').Said | null>} act Brings what was done, in a sentence; nothing where the view says it.
@@ -58,9 +57,8 @@ export function ask(question) {
     h('form', { onsubmit: submit },
       h('h2', { id: 'question' }, question.title),
       h('div', { class: 'words' }, question.words),
-      evidence && [h('label', { for: 'evidence' }, question.evidence), evidence],
-      h('label', { for: 'reason' }, 'Reason, for the audit'),
-      reason,
+      evidence && !question.idle && [h('label', { for: 'evidence' }, question.evidence), evidence],
+      !question.idle && [h('label', { for: 'reason' }, 'Reason, for the audit'), reason],
       progress,
       trouble,
       h('div', { class: 'actions' }, leave, confirm)));
@@ -68,5 +66,5 @@ export function ask(question) {
   window.addEventListener('hashchange', () => dialog.close(), { once: true });
   document.body.append(dialog);
   dialog.showModal();
-  (evidence ?? reason).focus();
+  (question.idle ? leave : evidence ?? reason).focus();
 }

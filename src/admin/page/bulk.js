@@ -14,15 +14,16 @@ import { to } from './route.js';
  * @property {string} title
  * @property {(deliveries: string) => string} confirm What the button says, of so many deliveries.
  * @property {string} words
+ * @property {string} none Why none would change.
  * @property {string} [evidence]
  * @property {boolean} [danger] Whether deliveries end unsent.
  */
 
 /** @type {Verb[]} */
 const VERBS = [
-  { verb: 'retry-now', title: 'Retry now', confirm: (deliveries) => `Retry ${deliveries} now`, words: 'Those that wait for their next attempt are due at once. Nothing is sent twice by it.' },
-  { verb: 'cancel', title: 'Cancel', danger: true, confirm: (deliveries) => `End ${deliveries}`, words: 'Those that are owed or uncertain end, and are not sent. What is on its way may still arrive.' },
-  { verb: 'mark-delivered', title: 'Mark delivered', confirm: (deliveries) => `Mark ${deliveries} delivered`, words: 'Those that are uncertain or dead count as delivered, and are not sent.', evidence: 'How do you know that they arrived?' },
+  { verb: 'retry-now', title: 'Retry now', confirm: (deliveries) => `Retry ${deliveries} now`, words: 'Those that wait for their next attempt are due at once. Nothing is sent twice by it.', none: 'None would change, since none waits for a later time: each is due already, is on its way, or has ended.' },
+  { verb: 'cancel', title: 'Cancel deliveries', danger: true, confirm: (deliveries) => `End ${deliveries}`, words: 'Those that are owed or uncertain end, and are not sent. What is on its way may still arrive.', none: 'None would change, since none is owed or uncertain any more.' },
+  { verb: 'mark-delivered', title: 'Mark delivered', confirm: (deliveries) => `Mark ${deliveries} delivered`, words: 'Those that are uncertain or dead count as delivered, and are not sent.', none: 'None would change, since none is uncertain or dead.', evidence: 'How do you know that they arrived?' },
 ];
 
 /**
@@ -43,8 +44,9 @@ export function bulk(filter, then) {
  * @param {Verb} verb
  * @param {URLSearchParams} filter
  * @param {() => void} then
+ * @param {string | null} [keeps] What keeps them, where none would change.
  */
-export async function begin({ verb, title, confirm, words, evidence, danger }, filter, then) {
+export async function begin({ verb, title, confirm, words, none, evidence, danger }, filter, then, keeps = null) {
   const path = `/deliveries/${verb}`;
   const body = { filter: bodyOf(filter) };
   const here = location.hash;
@@ -60,10 +62,10 @@ export async function begin({ verb, title, confirm, words, evidence, danger }, f
     const acting = { path, totals: {}, after: null };
     ask({
       title: `${title}: all that match`,
-      words: [h('p', null, `It is about ${inWords(filter)}.`), h('p', null, words), h('p', null, `Now: ${told(counts)}.`)],
+      words: [h('p', null, `It is about ${inWords(filter)}.`), h('p', null, words), h('p', null, `Now: ${told(counts)}.`), number === 0 && h('p', null, none, keeps && ` ${keeps}`)],
       confirm: number > 0 ? confirm(counted(number, 'delivery', 'deliveries')) : 'None would change',
       idle: number === 0,
-      ...(danger && { danger, leave: 'Keep' }),
+      danger,
       evidence,
       act: async (given, { tell, stopped }) => {
         const whole = await goOn(acting, { ...body, ...given }, (totals) => tell(`So far: ${told(totals)}.`), stopped);

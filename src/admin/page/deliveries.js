@@ -5,10 +5,10 @@ import { bulk } from './bulk.js';
 import { h } from './dom.js';
 import { filterForm, filterOf } from './filter.js';
 import { live } from './live.js';
-import { waitsFor } from './needs.js';
 import { chip, foreign, heading, nothing, table, when } from './parts.js';
 import { patch } from './patch.js';
 import { below, to } from './route.js';
+import { waitsFor } from './waits.js';
 import { because } from './words.js';
 
 const PAGE = 50;

@@ -4,11 +4,12 @@ import { get, Problem } from './api.js';
 import { h } from './dom.js';
 import { count, counted, size, span } from './format.js';
 import { live } from './live.js';
-import { DUE_NOW, needs, standing, waitsFor } from './needs.js';
+import { needs, standing } from './needs.js';
 import { block, facts, foreign, heading, loading, nothing, problemBox, prose, saidBox, table, when } from './parts.js';
 import { patch } from './patch.js';
 import { below, to } from './route.js';
 import { steer } from './steer.js';
+import { DUE_NOW, waitsFor } from './waits.js';
 import { answered, met } from './words.js';
 
 /** @typedef {import('./dom.js').Children} Children */
@@ -27,6 +28,7 @@ const LIMITS = /** @type {Record<string, [string, (value: any) => string]>} */ (
   max_attempts: ['Attempts', count],
   max_age_seconds: ['Given up after', span],
   breaker: ['Breaker', (on) => (on ? 'on' : 'off')],
+  breaker_open_seconds: ['An open breaker looks every', span],
 });
 
 /** @param {import('./main.js').Visit} visit */
@@ -70,7 +72,7 @@ function about(one) {
     ['Standing', standing(one)],
     ['Kind', one.kind ?? 'not in the configuration'],
     ['Address', one.url ? foreign(one.url) : '–'],
-    ['Owed', [list('pending', one.owed), one.owed > 0 && `, ${waitsFor(one) ?? `${count(one.due)} ${DUE_NOW}`}`]],
+    ['Owed', [list('pending', one.owed), one.owed > 0 && owing(one)]],
     ['In flight', count(one.in_flight)],
     ['Oldest owed', when(one.oldest_owed_at)],
     ['Delivered', list('delivered', one.settled.delivered)],
@@ -80,6 +82,16 @@ function about(one) {
   if (one.usage) pairs.push(['Daily calls', [`${count(one.usage.used)} of ${count(one.usage.allowed)}, said `, when(one.usage.heard_at)]]);
   for (const { shard, owner } of one.shards) pairs.push([`Shard ${shard}`, owner ? ['relay ', h('code', null, owner.slice(0, 8))] : 'no relay dispatches it']);
   return facts(pairs);
+}
+
+/**
+ * What becomes of what is owed, in the words that follow its number.
+ * @param {any} one
+ */
+function owing(one) {
+  const words = waitsFor(one, one.owed);
+  if (!words) return `, ${count(one.due)} ${DUE_NOW}`;
+  return words.startsWith('held') ? `, ${words}` : ` ${words}`;
 }
 
 /** @param {any} one */
@@ -105,21 +117,6 @@ function errors({ name, last_errors: found }) {
 }
 
 /**
- * Errors that say the same stand together: ten lines of one sentence hide the eleventh.
- * @param {any[]} found The newest first.
- * @returns {any[][]}
- */
-function alike(found) {
-  /** @type {Map<string, any[]>} */
-  const groups = new Map();
-  for (const error of found) {
-    const says = JSON.stringify([error.outcome, error.http_status, error.detail, error.excerpt]);
-    groups.set(says, [...(groups.get(says) ?? []), error]);
-  }
-  return [...groups.values()];
-}
-
-/**
  * What went wrong, and how the answer starts.
  * @param {any[]} alike The newest first.
  */
@@ -133,6 +130,21 @@ function inWords([{ http_status: status, detail, excerpt }]) {
  */
 function cut(text) {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}
+
+/**
+ * Errors that say the same stand together: ten lines of one sentence hide the eleventh.
+ * @param {any[]} found The newest first.
+ * @returns {any[][]}
+ */
+function alike(found) {
+  /** @type {Map<string, any[]>} */
+  const groups = new Map();
+  for (const error of found) {
+    const says = JSON.stringify([error.outcome, error.http_status, error.detail, error.excerpt]);
+    groups.set(says, [...(groups.get(says) ?? []), error]);
+  }
+  return [...groups.values()];
 }
 
 /**

@@ -3,9 +3,10 @@
 import { h } from './dom.js';
 import { count, counted } from './format.js';
 import { icon } from './icon.js';
-import { chip, foreign, lasting, prose, when } from './parts.js';
+import { by, chip, foreign, lasting, prose, when } from './parts.js';
 import { to } from './route.js';
 import { resume } from './steer.js';
+import { meanwhile } from './waits.js';
 
 /** @typedef {import('./dom.js').Children} Children */
 
@@ -45,29 +46,6 @@ function* ofRelays({ relays }) {
   yield need('dead', 'bad', 'No relay is alive, so nothing is delivered. Is the daemon running? ', h('code', null, 'GET /readyz'), ' says what it waits for.');
 }
 
-/** What is due, and goes as fast as the limits allow. */
-export const DUE_NOW = 'due now';
-
-/**
- * What is to be said of deliveries whose time has come: a pause holds them, and what fails lets them wait.
- * @param {any} one The destination.
- */
-export function dueness({ name, configured, pause, failing }) {
-  if (name === '' || !configured || pause) return 'held';
-  return failing ? 'waiting' : DUE_NOW;
-}
-
-/**
- * What deliveries to a destination wait for, if they do: it matters more than when they are due.
- * @param {any} one The destination.
- */
-export function waitsFor({ name, configured, pause, failing }) {
-  if (name === '') return 'held until its topic has a route';
-  if (!configured) return 'held until its destination is configured';
-  if (pause) return 'held until its destination is resumed';
-  return failing ? 'waits until its receiver works' : null;
-}
-
 /**
  * What keeps these destinations from taking anything; nothing if nothing does.
  * @param {any} status
@@ -100,7 +78,7 @@ function ofDestination(one, { then, at }) {
   const link = (/** @type {Children} */ words) => (name === at ? words : h('a', { href: to(['destinations', name]) }, words));
   const found = [];
   if (failing) {
-    found.push(need('failing', 'bad', link(foreign(name)), ' has taken no request for ', lasting(failing.since), ': ', prose(failing.detail)));
+    found.push(need('failing', 'bad', 'Every request to ', link(foreign(name)), ' has failed for ', lasting(failing.since), ': ', prose(failing.detail), pause || !configured ? null : ['; ', meanwhile(one)]));
   }
   if (settled.dead + settled.uncertain > 0) {
     const parts = [settled.dead && counted(settled.dead, 'delivery is dead', 'deliveries are dead'), settled.uncertain && `${settled.uncertain} uncertain`];

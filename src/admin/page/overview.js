@@ -5,9 +5,10 @@ import { chart } from './chart.js';
 import { h } from './dom.js';
 import { count, counted } from './format.js';
 import { live } from './live.js';
-import { DUE_NOW, dueness, needs, standing, troubles } from './needs.js';
+import { needs, standing, troubles } from './needs.js';
 import { foreign, heading, lasting, nothing, problemBox, when } from './parts.js';
 import { to } from './route.js';
+import { DUE_NOW, shares } from './waits.js';
 
 /** @typedef {import('./chart.js').Point} Point */
 /** @typedef {{ step_seconds: number, destinations: { destination: string, points: Point[] }[] }} History */
@@ -68,13 +69,15 @@ function numbers({ destinations }, minute) {
 }
 
 /**
- * How many of what is owed could go, by whether they do.
+ * What is owed, by how it stands.
  * @param {any[]} destinations
  */
 function dues(destinations) {
   const sums = new Map([[DUE_NOW, 0]]);
   for (const one of destinations) {
-    if (one.due > 0) sums.set(dueness(one), (sums.get(dueness(one)) ?? 0) + one.due);
+    for (const [words, number] of shares(one)) {
+      if (number > 0) sums.set(words, (sums.get(words) ?? 0) + number);
+    }
   }
   return [...sums].map(([words, number]) => `${count(number)} ${words}`).join(', ');
 }

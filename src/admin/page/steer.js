@@ -7,20 +7,31 @@ import { h } from './dom.js';
 import { duration, exact } from './format.js';
 import { say } from './parts.js';
 import { below } from './route.js';
+import { waitsFor } from './waits.js';
 
 /**
  * @param {any} one
  * @param {() => void} then
  * @param {(told: import('./parts.js').Said) => void} [tell] Keeps what a test came to.
  */
-export function steer({ name, configured, pause, owed }, then, tell = say) {
+export function steer(one, then, tell = say) {
+  const { name, configured, pause, owed } = one;
   if (name === '') return null;
   return [
     pause ? resume({ name }, then)
       : button('pause', 'Pause', name, act(name, 'Pause', 'Nothing more is begun for it. What is owed is held, never dropped; what is on its way ends as it would.', () => `${name} is paused.`, then)),
-    configured && button('test', 'Test', name, act(name, 'Test', 'Sends one harmless request: a signed ping to a webhook, a look at the account of a CRM.', (told) => (tell(tested(name, told)), null), then)),
-    owed > 0 && button('retry', 'Retry all now', name, () => void begin(RETRY_NOW, new URLSearchParams({ state: 'pending', destination: name }), then)),
+    configured && button('test', 'Test', name, act(name, 'Test', trial(one.kind), (told) => (tell(tested(name, told)), null), then)),
+    owed > 0 && button('retry', 'Retry all now', name, () => void begin(RETRY_NOW, new URLSearchParams({ state: 'pending', destination: name }), then, keeps(one))),
   ];
+}
+
+/**
+ * What keeps the deliveries of a destination though they are due.
+ * @param {any} one
+ */
+function keeps(one) {
+  const words = waitsFor(one);
+  return words && `What is owed to ${one.name} ${words.replace(/^held/, 'is held')}.`;
 }
 
 /**

@@ -15,6 +15,7 @@ mod read;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,6 +36,8 @@ pub struct Expected {
     pub order: Option<OrderMode>,
     /// When it is tried again, and how often.
     pub retry: RetryPolicy,
+    /// How long its breaker stays open before one delivery looks again; `None`: there is no breaker.
+    pub looks_every: Option<Duration>,
 }
 
 /// The destinations of a configuration, by name. If it has none, it is silent: no destination is missing in it.

@@ -164,9 +164,10 @@ fn failing(facts: &Facts) -> Option<Finding> {
     let detail = &failing.detail;
     let sentence = match failing.breaker_opened_at {
         Some(opened) => format!(
-            "the breaker of {name} is open since {}: no request has worked since {since} ({detail}). Single rows look \
-             whether it is back; that is an attempt of theirs, and the others use none meanwhile",
-            at(opened, facts.now)
+            "the breaker of {name} is open since {}: no request has worked since {since} ({detail}). It goes on by itself: \
+             {} whether it is back; that is an attempt of its own, and the others use none and do not die of waiting",
+            at(opened, facts.now),
+            looks(facts)
         ),
         None => format!("no request to {name} has worked since {since}: {detail}"),
     };
@@ -174,10 +175,22 @@ fn failing(facts: &Facts) -> Option<Finding> {
         sentence,
         format!(
             "mend the receiver; `aftercommit test {name} --reason …` tries it out. What was owed when it began to fail dies \
-             from {} UTC on; `aftercommit pause {name} --reason …` holds it",
+             at its next failure from {} UTC on; `aftercommit pause {name} --reason …` holds it",
             utc(failing.dying_from)
         ),
     ))
+}
+
+/// Who looks whether a receiver is back, and how often if that is known.
+fn looks(facts: &Facts) -> String {
+    let every = match &facts.destination.configured {
+        Configured::As(expected) => expected.looks_every,
+        Configured::Missing | Configured::Silent => None,
+    };
+    every.map_or_else(
+        || "now and then a single row looks".to_owned(),
+        |every| format!("every {} a single row looks", span(every)),
+    )
 }
 
 fn used_up(facts: &Facts) -> Option<Finding> {

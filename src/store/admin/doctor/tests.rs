@@ -176,7 +176,29 @@ fn whatever_keeps_a_row_is_named_with_the_way_out() {
     let breaker = failing.clone();
     first(
         |facts| facts.destination.failing = Some(breaker),
-        &["the breaker of crm is open", "HTTP 502", "aftercommit test crm"],
+        &[
+            "the breaker of crm is open",
+            "HTTP 502",
+            "now and then a single row looks",
+            "aftercommit test crm",
+        ],
+    );
+    let (breaker, looking) = (
+        failing.clone(),
+        Expected {
+            looks_every: Some(Duration::from_secs(15)),
+            ..Expected::default()
+        },
+    );
+    first(
+        |facts| {
+            facts.destination.failing = Some(breaker);
+            facts.destination.configured = Configured::As(looking);
+        },
+        &[
+            "It goes on by itself: every 15s a single row looks",
+            "do not die of waiting",
+        ],
     );
     let closed = Failing {
         breaker_opened_at: None,

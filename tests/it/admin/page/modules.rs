@@ -106,15 +106,34 @@ const FILTER: Cases = &[
         ),
 ];
 
+const WAITS: Cases = &[
+    (
+        "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {} }, { name: 'a', configured: true, failing: {} }, { name: 'a', configured: true }].map((one) => shares({ ...one, owed: 9, due: 8, in_flight: 1 })[0])",
+        "[['held', 7], ['held', 7], ['held', 7], ['waiting', 7], ['due now', 7]]",
+    ),
+    (
+        "[[614, 613, 1], [5, 2, 3], [0, 0, 0]].map(([owed, due, in_flight]) => shares({ name: 'a', configured: true, owed, due, in_flight }).map(([, number]) => number))",
+        "[[612, 1, 1], [0, 2, 3], [0, 0, 0]]",
+    ),
+    (
+        "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {}, failing: {} }, { name: 'a', configured: true, failing: {} }, { name: 'a', configured: true }].map(waitsFor)",
+        "['held until its topic has a route', 'held until its destination is configured', 'held until its destination is resumed', 'waits, and goes on by itself once its receiver works', null]",
+    ),
+    (
+        "waitsFor({ name: 'a', configured: true, failing: {} }, 464)",
+        "'wait, and go on by themselves once their receiver works'",
+    ),
+    (
+        "[{ owed: 0 }, { owed: 1 }].map((one) => meanwhile({ ...one, failing: {} }))",
+        "['nothing is owed to it.', '1 waits for the next attempt, and goes on by itself once it works. Each failure uses up an attempt.']",
+    ),
+    (
+        "[{}, { limits: { breaker_open_seconds: 15 } }].map((one) => meanwhile({ ...one, owed: 464, failing: { breaker_opened_at: '2026-11-29T18:05:00Z' } }).match(/^464 wait, and go on by themselves once it works. None dies of waiting.*looks( every 15 s)? whether it is back.$/)?.[1] ?? null)",
+        "[null, ' every 15 s']",
+    ),
+];
+
 const NEEDS: Cases = &[
-        (
-            "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {} }, { name: 'a', configured: true, failing: {} }, { name: 'a', configured: true }].map(dueness)",
-            "['held', 'held', 'held', 'waiting', 'due now']",
-        ),
-        (
-            "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {}, failing: {} }, { name: 'a', configured: true, failing: {} }, { name: 'a', configured: true }].map(waitsFor)",
-            "['held until its topic has a route', 'held until its destination is configured', 'held until its destination is resumed', 'waits until its receiver works', null]",
-        ),
         (
             "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {}, failing: {} }, { name: 'a', configured: true, failing: {} },
               { name: 'a', configured: true, settled: { dead: 0, uncertain: 1 } }, { name: 'a', configured: true, settled: { dead: 0, uncertain: 0 } }].map((one) => standing(one).innerText)",
@@ -283,7 +302,8 @@ on_both! {
         hold(browser, "format", "count, counted, span, relative, exact, duration, size, visible", FORMAT).await;
         hold(browser, "route", "to, below, here", ROUTE).await;
         hold(browser, "filter", "filterOf, bodyOf, selectionOf, selected, inWords, filterForm", FILTER).await;
-        hold(browser, "needs", "dueness, waitsFor, standing, needs, obstacles, troubles", NEEDS).await;
+        hold(browser, "waits", "shares, waitsFor, meanwhile", WAITS).await;
+        hold(browser, "needs", "standing, needs, obstacles, troubles", NEEDS).await;
         desk.finish(&[]).await;
     }
 

@@ -103,6 +103,56 @@ on_both! {
         desk.finish(&[]).await;
     }
 
+    async fn behind_an_open_breaker_all_go_on_by_themselves_and_a_dialog_says_why_none_would_change(backend: Backend) {
+        let failing = [Rule::always(Fault::Fail { status: 500 })];
+        let breaker = format!("{PATIENT}\n[destinations.crm.breaker]\nmin_requests = 1\nopen_for = \"1h\"");
+        let desk = desk_with(backend, failing, &breaker).await;
+        let browser = &desk.browser;
+        desk.commit("order-1", "{}").await;
+        desk.log_in(TOKEN).await;
+        browser.shows("Every request to crm has failed for ").await;
+        for number in 2..=4 {
+            desk.commit(&format!("order-{number}"), "{}").await;
+        }
+        browser.shows("4 wait, and go on by themselves once it works. None dies of waiting").await;
+        browser.shows("0 due now, 3 waiting, 1 due later").await;
+        browser.go("#/destinations/crm").await;
+        browser.shows("a single delivery looks every 1 h whether it is back").await;
+        browser.shows("4 wait, and go on by themselves once their receiver works").await;
+        browser.go("#/deliveries?row_key=order-2").await;
+        browser.shows("waits, and goes on by itself once its receiver works").await;
+        browser.go("#/deliveries/2/crm").await;
+        browser.shows("The breaker of crm is open since ").await;
+        browser.shows("every 1h a single row looks").await;
+        browser.go("#/destinations/crm").await;
+        // What was tried itself is due at once; of the others none waits for a time.
+        browser.press("Retry all now crm").await;
+        browser.shows("Now: 1 hurried, 3 left alone.").await;
+        browser.fill("Reason, for the audit", "they are back").await;
+        browser.press("Retry 1 delivery now").await;
+        browser.shows("Done: 1 hurried, 3 left alone.").await;
+        browser.press("Retry all now crm").await;
+        browser.shows("None would change, since none waits for a later time").await;
+        browser.shows("What is owed to crm waits, and goes on by itself once its receiver works.").await;
+        desk.finish(&[]).await;
+    }
+
+    async fn a_view_looks_at_once_when_a_question_is_left(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        desk.log_in(TOKEN).await;
+        browser.go("#/destinations/crm").await;
+        browser.view("crm").await;
+        browser.press("Pause crm").await;
+        // From now on nothing looks by the clock.
+        browser.script("window.setTimeout = () => 1", json!([])).await;
+        browser.holds("document.querySelector('dialog').open").await;
+        desk.command(&["pause", "crm", "--reason", "somebody else was faster"]).await;
+        browser.press("Leave it").await;
+        browser.control("Resume crm").await;
+        desk.finish(&[]).await;
+    }
+
     async fn what_arrived_after_all_is_marked_with_its_evidence_which_the_audit_shows(backend: Backend) {
         let lost = [Rule::next(2, Fault::ProcessedThenDropped)];
         let desk = desk_with(backend, lost, "uncertain_policy = \"hold\"").await;
