@@ -14,7 +14,7 @@ import { patch } from './patch.js';
  * @property {boolean} [idle] Whether nothing would change: then it cannot be confirmed.
  * @property {string} [evidence] The label of a second field, where evidence is wanted.
  * @property {(given: { reason: string, evidence?: string }, course: Course) => Promise<string | import('./parts.js').Said | null>} act Brings what was done, in a sentence; nothing where the view says it.
- * @property {() => void} [then]
+ * @property {() => void} [then] Looks again: things may have changed while it was asked.
  */
 
 /**
@@ -29,7 +29,7 @@ export function ask(question) {
   const evidence = question.evidence ? h('input', { id: 'evidence', required: true, maxlength: 4000, autocomplete: 'off' }) : null;
   const trouble = h('div', { role: 'alert' });
   const progress = h('p', { class: 'quiet', role: 'status' });
-  const leave = h('button', { type: 'button', onclick: () => dialog.close() }, question.leave ?? 'Leave it');
+  const leave = h('button', { type: 'button', onclick: () => dialog.close() }, 'Leave it');
   /** @type {Course} */
   const course = {
     tell: (sentence) => (patch(progress, sentence), patch(leave, 'Stop')),
@@ -43,9 +43,10 @@ export function ask(question) {
     patch(trouble, null);
     try {
       const done = await question.act({ reason: reason.value, ...(evidence && { evidence: evidence.value }) }, course);
-      dialog.close();
+      // Whoever has stopped it has closed it, and looked, before it was done.
+      if (dialog.open) dialog.close();
+      else question.then?.();
       if (done) say(typeof done === 'string' ? { kind: 'good', sentence: done } : done);
-      question.then?.();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       patch(trouble, problemBox(error));
@@ -62,7 +63,7 @@ export function ask(question) {
       progress,
       trouble,
       h('div', { class: 'actions' }, leave, confirm)));
-  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('close', () => (dialog.remove(), question.then?.()));
   window.addEventListener('hashchange', () => dialog.close(), { once: true });
   document.body.append(dialog);
   dialog.showModal();
