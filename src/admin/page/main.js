@@ -41,6 +41,8 @@ const NAV = [
 
 const main = part('main');
 let leave = new AbortController();
+/** Whether no view has been shown since the page was loaded: then the keyboard begins before the navigation. */
+let fresh = true;
 /** @type {import('./session.js').Session | null} */
 let session = null;
 
@@ -74,6 +76,7 @@ function show() {
   main.replaceChildren();
   if (!token()) {
     session = null;
+    fresh = false;
     frame(null);
     login(main, (given) => (keepToken(given), show()));
     return;
@@ -93,7 +96,8 @@ function show() {
   viewOf(path)(visit);
   const title = main.querySelector('h1');
   document.title = `${title?.textContent ?? 'Aftercommit'} – Aftercommit`;
-  title?.focus({ preventScroll: true });
+  if (!fresh) title?.focus({ preventScroll: true });
+  fresh = false;
   scrollTo(0, 0);
 }
 

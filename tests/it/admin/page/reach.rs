@@ -3,7 +3,7 @@
 use aftercommit::mock::receiver::{Fault, Rule};
 use serde_json::json;
 
-use super::browser::{ENTER, ESCAPE};
+use super::browser::{ENTER, ESCAPE, TAB};
 use super::desk::{Desk, TOKEN};
 use crate::store::world::{Backend, on_both};
 
@@ -30,6 +30,23 @@ on_both! {
         browser.keys(&format!("by keyboard{ENTER}")).await;
         browser.shows("done 1 delivery is due again.").await;
         assert_eq!(browser.focused().await, "Replay 1");
+        desk.finish(&[]).await;
+    }
+
+    async fn a_page_that_is_loaded_begins_before_the_navigation_and_a_view_at_its_heading(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        desk.log_in(TOKEN).await;
+        browser.go("#/deliveries").await;
+        browser.view("Deliveries").await;
+        browser.script("location.reload()", json!([])).await;
+        browser.shows("No such deliveries.").await;
+        browser.keys(&TAB.to_string()).await;
+        assert_eq!(browser.focused().await, "Skip to the content");
+        browser.tab_to("Audit").await;
+        browser.keys(&ENTER.to_string()).await;
+        browser.view("Audit").await;
+        assert_eq!(browser.focused().await, "Audit");
         desk.finish(&[]).await;
     }
 
