@@ -56,9 +56,9 @@ export function newReplay({ main, query, operator, signal }) {
   const changed = (/** @type {Event} */ event) => {
     if (/** @type {HTMLInputElement} */ (event.target).name !== 'reason') void dryRun();
   };
-  const form = h('form', { class: 'replay', onsubmit: submit, onchange: changed }, options(), refused, h('div', { class: 'actions' }, start));
+  const form = h('form', { class: 'replay', onsubmit: submit, onchange: changed }, options(), refused, h('div', { class: 'actions' }, h('button', { type: 'button', onclick: goBack }, 'Leave it'), start));
   const before = h('div', { role: 'status' });
-  main.append(heading('New replay'), h('p', null, query.has('missing') ? 'Makes due: ' : 'Makes due again: ', foreign(selected(selection)), '.'),
+  main.append(heading('New replay'), h('p', null, `Makes due${again}: `, foreign(selected(selection)), '.'),
     h('section', { 'aria-label': 'Dry run' }, h('h2', null, 'What it would do'), found), before, form);
   void dryRun();
   void warn(before, query, signal);
@@ -140,6 +140,12 @@ function arrived({ by_state: { delivered }, skipped }) {
   const again = delivered === 1 ? 'it is sent again' : 'they are sent again';
   const but = skipped > 0 ? ', but for those that a newer version has overtaken' : '';
   return h('p', { class: 'notice warn' }, icon('uncertain'), h('span', null, `${count(delivered)} of these arrived already; ${again}${but}.`));
+}
+
+/** To where one came from; from an address that was opened by itself, to where replays begin. */
+function goBack() {
+  if (history.length > 1) history.back();
+  else location.hash = to(['trouble']);
 }
 
 /** @param {unknown} error */

@@ -50,6 +50,40 @@ on_both! {
         desk.finish(&[]).await;
     }
 
+    async fn a_replay_that_is_not_wanted_after_all_is_left_for_where_one_came_from(backend: Backend) {
+        let desk = Desk::before(backend, refusing_once().await).await;
+        let browser = &desk.browser;
+        desk.commit("order-7", "{}").await;
+        desk.log_in(TOKEN).await;
+        browser.shows("1 delivery is dead").await;
+        browser.go("#/deliveries/1/crm").await;
+        browser.shows("“Replay…” below or aftercommit replay 1:crm").await;
+        browser.press("Replay…").await;
+        browser.view("New replay").await;
+        browser.press("Leave it").await;
+        browser.view("Outbox row 1 to crm").await;
+        assert_eq!(desk.world.number("select count(*) from aftercommit.replay").await, 0);
+        desk.finish(&[]).await;
+    }
+
+    async fn a_filter_of_the_audit_offers_what_is_done_and_is_cleared(backend: Backend) {
+        let desk = Desk::new(backend).await;
+        let browser = &desk.browser;
+        desk.command(&["pause", "crm", "--reason", "they are migrating"]).await;
+        desk.log_in(TOKEN).await;
+        browser.go("#/audit").await;
+        browser.shows("they are migrating").await;
+        browser.lacks("Clear filter").await;
+        browser.fill("What", "replay").await;
+        browser.press("Apply").await;
+        browser.shows("Nothing matches this filter.").await;
+        let offered = "return [...document.querySelector('[name=action]').list.options].some((one) => one.value === 'pause')";
+        assert_eq!(browser.script(offered, json!([])).await, true);
+        browser.press("Clear filter").await;
+        browser.shows("they are migrating").await;
+        desk.finish(&[]).await;
+    }
+
     async fn a_token_that_is_not_accepted_is_asked_for_again_and_a_good_one_is_forgotten_at_log_out(backend: Backend) {
         let desk = Desk::new(backend).await;
         let browser = &desk.browser;
