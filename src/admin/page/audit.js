@@ -9,11 +9,14 @@ import { foreign, heading, moment, nothing, prose, table, when } from './parts.j
 import { below, parameters, to } from './route.js';
 
 const FIELDS = /** @type {[string, string][]} */ ([['actor', 'Who'], ['action', 'What'], ['subject', 'To what']]);
+/** What people and the relay do. */
+const ACTIONS = ['attach', 'cancel', 'create', 'detach', 'enqueue', 'mark-delivered', 'pause', 'replay', 'resume', 'retry-now', 'revoke', 'skip-head', 'test'];
 
 /** @param {import('./main.js').Visit} visit */
 export function audit({ main, query, signal }) {
   const region = h('div');
   const after = query.get('after');
+  const filtered = FIELDS.some(([name]) => query.get(name));
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     const given = /** @type {[string, string][]} */ ([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
@@ -21,14 +24,15 @@ export function audit({ main, query, signal }) {
   };
   const form = h('form', { class: 'filter', role: 'search', 'aria-label': 'Filter', onsubmit: submit },
     h('div', { class: 'fields' }, FIELDS.map(([name, label]) =>
-      h('label', null, h('span', null, label), h('input', { name, value: query.get(name), autocomplete: 'off', spellcheck: 'false' })))),
-    h('button', { type: 'submit' }, 'Apply'));
+      h('label', null, h('span', null, label), h('input', { name, value: query.get(name), list: name === 'action' && 'actions', autocomplete: 'off', spellcheck: 'false' })))),
+    h('div', { class: 'actions' }, h('button', { type: 'submit' }, 'Apply'), filtered && h('a', { href: to(['audit']) }, 'Clear filter')),
+    h('datalist', { id: 'actions' }, ACTIONS.map((action) => h('option', { value: action }))));
   main.append(heading('Audit'), form, region);
   const wanted = parameters(new URLSearchParams([...query].filter(([name]) => name === 'after' || FIELDS.some(([field]) => field === name))));
   live(region, signal,
     () => get(below(['audit'], wanted), signal),
     ({ entries, next }) => [
-      entries.length > 0 ? table('Audit', COLUMNS, entries, (entry) => entry.id) : nothing('Nobody has changed anything, or nothing that matches.'),
+      entries.length > 0 ? table('Audit', COLUMNS, entries, (entry) => entry.id) : nothing(filtered ? 'Nothing matches this filter.' : 'Nobody has changed anything yet.'),
       pager(['audit'], query, after, next),
     ]);
 }

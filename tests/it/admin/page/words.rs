@@ -18,7 +18,7 @@ const EMPTY: [(&str, &str); 8] = [
     ),
     ("#/replays", "There was no replay yet."),
     ("#/replays/new?state=dead", "Nothing to replay"),
-    ("#/audit", "Nobody has changed anything, or nothing that matches."),
+    ("#/audit", "Nobody has changed anything yet."),
 ];
 /// Views of one thing, which there is or is not.
 const OF_ONE: [&str; 2] = ["#/deliveries/1/crm", "#/replays/1"];
