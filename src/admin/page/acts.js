@@ -36,6 +36,18 @@ export function acts(detail, then) {
   return detail.actions.map((/** @type {string} */ action) => (action === 'replay' ? replay(detail) : button(action, detail, then)));
 }
 
+/**
+ * A sentence of the server with the buttons before the commands that do the same.
+ * @param {string} text
+ * @param {any} detail
+ */
+export function withButtons(text, { outbox_id, destination, actions }) {
+  return text.replace(/`aftercommit ([a-z-]+) (\S+?)( [^`]*)?`/g, (command, action, id) => {
+    const here = id === `${outbox_id}:${destination}` && actions.includes(action);
+    return here ? `“${action === 'replay' ? 'Replay' : VERBS[action].title}…” below or ${command}` : command;
+  });
+}
+
 /** @param {any} detail */
 function replay({ outbox_id, destination, state }) {
   return h('a', { class: TROUBLED.includes(state) ? 'button main' : 'button', 'data-key': 'replay', href: to(['replays', 'new'], { id: `${outbox_id}:${destination}` }) }, 'Replay…');

@@ -1,7 +1,7 @@
 // One delivery: where it stands, what comes next, what is sent, and every attempt.
 
 import { get, Problem } from './api.js';
-import { acts } from './acts.js';
+import { acts, withButtons } from './acts.js';
 import { attempts } from './attempts.js';
 import { h } from './dom.js';
 import { count, size } from './format.js';
@@ -30,7 +30,7 @@ export function delivery({ main, path: [id, destination = ''], operator, signal 
     const findings = doctor instanceof Problem ? [] : (doctor.deliveries.find((/** @type {any} */ one) => one.destination === destination)?.findings ?? []);
     return { detail, request: known.request, findings };
   }, ({ detail, request, findings }) => [
-    standing(detail, findings),
+    standing(detail, findings, operator),
     operator && h('div', { class: 'actions', 'data-key': 'acts' }, acts(detail, () => void view.look())),
     about(detail),
     h('section', { 'data-key': 'attempts' }, h('h2', null, 'Attempts'), attempts(detail, opened, view.redraw)),
@@ -42,16 +42,27 @@ export function delivery({ main, path: [id, destination = ''], operator, signal 
  * What comes next is the first of the findings: it is said once, and the rest below it.
  * @param {any} detail
  * @param {{ sentence: string, way_out: string | null }[]} findings
+ * @param {boolean} operator Whether there are buttons.
  */
-function standing({ state, reason, next, settled_at }, [first, ...rest]) {
+function standing(detail, [first, ...rest], operator) {
+  const { state, reason, next, settled_at } = detail;
   const pending = state === 'pending';
   const headline = first?.sentence ?? next?.sentence;
-  const wayOut = (/** @type {{ way_out: string | null } | undefined} */ found) => found?.way_out && h('span', { class: 'quiet' }, ' ', prose(found.way_out), '.');
+  const wayOut = (/** @type {{ way_out: string | null } | undefined} */ found) => found?.way_out
+    && h('span', { class: 'quiet' }, ' ', prose(capital(operator ? withButtons(found.way_out, detail) : found.way_out)), '.');
   return h('section', { class: 'standing', 'data-key': 'standing', 'aria-label': 'Where it stands' },
     h('p', null, chip(state), ' ', !pending && !headline && [because(reason), ', ', when(settled_at)]),
     headline && h('p', { class: 'next' }, prose(headline), '.'),
     first?.way_out && h('p', null, wayOut(first)),
     rest.length > 0 && h('ul', null, rest.map((found) => h('li', null, prose(found.sentence), '.', wayOut(found)))));
+}
+
+/**
+ * A sentence from its beginning; a command keeps its letters.
+ * @param {string} text
+ */
+function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** @param {any} detail */
@@ -80,15 +91,28 @@ function asSent(detail, request, opened, redraw) {
     return h('section', { 'data-key': 'request' }, h('h2', null, 'Request'), problemBox(request), h('h3', null, 'Payload as it was written'), payload());
   }
   const other = request.body !== detail.payload;
+  const keyed = sameKey(request.headers, detail.idempotency_key);
   return h('section', { 'data-key': 'request' },
     h('h2', null, 'Request'),
-    h('p', { class: 'quiet' }, 'Every attempt sends the same method, body and key. Secrets are left out.'),
+    h('p', { class: 'quiet' }, 'Every attempt says the same of this row, under the same key. Where several rows share a request, this is its part. Secrets are left out.'),
     h('p', { class: 'line' }, h('code', null, request.method, ' ', foreign(request.url))),
     h('table', { class: 'headers', 'aria-label': 'Headers' }, h('tbody', null, request.headers.map((/** @type {string[]} */ [name, value]) =>
       h('tr', null, h('th', { scope: 'row' }, foreign(name)), h('td', null, foreign(value)))))),
+    keyed && h('p', { class: 'quiet' }, h('code', null, keyed), ' is made of the digits of the key above, in the form that this destination is sent.'),
     request.body === null || request.body === '' ? h('p', { class: 'quiet' }, 'It has no body.')
       : [h('h3', null, 'Body as sent'), block('Body as sent', request.body, opened, redraw)],
     other && h('details', null, h('summary', null, 'Payload as it was written'), payload()));
+}
+
+/**
+ * The header that has the key in another form, if one has: quoted, shorter, longer, or as a UUID.
+ * @param {[string, string][]} headers
+ * @param {string | null} key
+ */
+function sameKey(headers, key) {
+  const digits = key?.replace('ac1-', '').slice(0, 12);
+  const found = headers.find(([, value]) => digits && value !== key && value.replace(/^"?(ac1-)?/, '').replaceAll('-', '').startsWith(digits));
+  return found?.[0];
 }
 
 /**

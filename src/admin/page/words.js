@@ -41,7 +41,7 @@ export function met(outcome, status) {
  * @param {number} status
  */
 export function answered(status) {
-  return status < 300 ? `HTTP ${status} to the request as a whole` : `HTTP ${status}`;
+  return status < 300 ? `HTTP ${status} to the request, which refused this row within it` : `HTTP ${status}`;
 }
 
 /** The states of a delivery. */
