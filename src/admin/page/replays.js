@@ -24,11 +24,11 @@ export function replays({ main, query, operator, signal }) {
 
 /** @type {{ name: string, cell: (one: any) => import('./dom.js').Children, kind?: 'number' | 'short' | 'long' }[]} */
 const COLUMNS = [
-  { name: 'Replay', cell: (one) => h('a', { href: to(['replays', one.id]) }, `Replay ${one.id}`) },
+  { name: 'Replay', kind: 'short', cell: (one) => h('a', { href: to(['replays', one.id]) }, `Replay ${one.id}`) },
   { name: 'State', cell: (one) => replayChip(one.state) },
   { name: 'What', cell: (one) => foreign(selected(one)) },
-  { name: 'Why', cell: (one) => [foreign(one.reason), ' ', h('small', null, 'by ', foreign(one.requested_by))] },
-  { name: 'Requeued', kind: 'number', cell: (one) => count(one.requeued) },
+  { name: 'Why', cell: (one) => [foreign(one.reason), ' ', h('small', null, 'by ', by(one.requested_by))] },
+  { name: 'Made due', kind: 'number', cell: (one) => count(one.requeued) },
   { name: 'Asked for', cell: (one) => when(one.created_at) },
 ];
 
