@@ -22,7 +22,7 @@ const VERBS = {
   'retry-now': { title: 'Retry now', words: () => 'It is due at once, under the same key. The attempts that it has had still count.' },
   'skip-head': { title: 'Skip what is ahead', words: ahead, ends: 'End the older one', more: ({ head }) => ({ head: head.outbox_id }) },
   'mark-delivered': { title: 'Mark delivered', words: () => 'It counts as delivered, and is not sent. Look at the receiver first.', evidence: 'How do you know that it arrived?' },
-  cancel: { title: 'Cancel', words: () => 'It ends, and is not sent. If an attempt is on its way, that may still arrive.', ends: 'End this delivery' },
+  cancel: { title: 'Cancel delivery', words: () => 'It ends, and is not sent. If an attempt is on its way, that may still arrive.', ends: 'End this delivery' },
 };
 
 /** Where a replay is what most people come for; elsewhere it sends what nobody misses. */
@@ -65,7 +65,7 @@ function button(action, detail, then) {
     title: ends ?? title,
     words: h('p', null, words(detail)),
     confirm: ends ?? title,
-    ...(ends && { danger: true, leave: 'Keep' }),
+    danger: ends !== undefined,
     evidence,
     act: async (given) => `${title}: ${told(await post(path, { ...given, ...more?.(detail) }))}.`,
     then,

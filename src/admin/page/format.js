@@ -33,13 +33,13 @@ export function span(seconds) {
 }
 
 /**
- * `3 min ago`, `in 20 s`, `now`.
+ * `3 min ago`, `just now`, `in 20 s`, `now`.
  * @param {string} at
  * @param {number} now In milliseconds.
  */
 export function relative(at, now) {
   const seconds = (Date.parse(at) - now) / 1000;
-  if (Math.abs(seconds) < 1.5) return 'now';
+  if (Math.abs(seconds) < 1.5) return seconds < 0 ? 'just now' : 'now';
   return seconds < 0 ? `${span(-seconds)} ago` : `in ${span(seconds)}`;
 }
 

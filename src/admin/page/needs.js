@@ -85,7 +85,7 @@ function ofDestination(one, { then, at }) {
     found.push(need('dead', 'bad', link(foreign(name)), ': ', h('a', { href: to(['trouble'], { destination: name }) }, parts.filter(Boolean).join(', '))));
   }
   if (pause) {
-    found.push(need('paused', 'warn', link(foreign(name)), ' was paused ', when(pause.at), ' by ', foreign(pause.by), ': ', prose(pause.reason), then && name !== at && [' ', resume(one, then)]));
+    found.push(need('paused', 'warn', link(foreign(name)), ' was paused ', when(pause.at), ' by ', by(pause.by), ': ', prose(pause.reason), then && name !== at && [' ', resume(one, then)]));
   }
   if (!configured && name !== '' && owed > 0) {
     found.push(need('paused', 'warn', foreign(name), ` is not in the configuration: ${counted(owed, 'delivery is', 'deliveries are')} held.`));

@@ -23,6 +23,7 @@ export function newReplay({ main, query, operator, signal }) {
     return;
   }
   const selection = selectionOf(query);
+  const again = query.has('missing') ? '' : ' again';
   const key = freshKey();
   const [found, refused] = [h('div', { class: 'found', 'aria-live': 'polite' }), h('div', { role: 'alert' })];
   const start = h('button', { type: 'submit', class: 'main', disabled: true }, 'Replay');
@@ -33,7 +34,7 @@ export function newReplay({ main, query, operator, signal }) {
     start.disabled = true;
     patch(found, loading());
     const [drawn, number] = await post('/replays', { ...selection, ...optionsOf(form), dry_run: true })
-      .then((told) => [counts(told), told.requeued], (error) => [problemBox(asProblem(error)), 0]);
+      .then((told) => [counts(told, again), told.requeued], (error) => [problemBox(asProblem(error)), 0]);
     if (mine !== runs || signal.aborted) return;
     requeued = number;
     patch(found, drawn);
@@ -117,11 +118,14 @@ function optionsOf(form) {
   return { key: given.get('key'), force: given.has('force'), ...(rate > 0 && { rate }) };
 }
 
-/** @param {any} told */
-function counts(told) {
+/**
+ * @param {any} told
+ * @param {string} again Nothing where they were never due.
+ */
+function counts(told, again) {
   const states = Object.entries(told.by_state ?? {});
   return [
-    h('p', { class: 'counts' }, h('strong', null, counted(told.requeued, 'delivery', 'deliveries')), ' would be due again, of ', count(told.matched), ' that match.',
+    h('p', { class: 'counts' }, h('strong', null, counted(told.requeued, 'delivery', 'deliveries')), ` would be due${again}, of `, count(told.matched), ' that match.',
       told.seconds > 1 && ` That takes about ${span(told.seconds)}.`),
     told.requeued > 0 && told.by_state?.delivered > 0 && arrived(told),
     told.left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(told.left_alone)}.`),

@@ -53,6 +53,14 @@ export function foreign(text) {
 }
 
 /**
+ * Who did something, by the name of a token. One name is not given by people: it is told from theirs.
+ * @param {string} name
+ */
+export function by(name) {
+  return name === 'config' ? 'the token of the configuration' : foreign(name);
+}
+
+/**
  * A sentence of the server, in which names and commands stand between backticks.
  * @param {unknown} text
  */

@@ -8,7 +8,7 @@ import { filterOf, inWords, queryOf, selected } from './filter.js';
 import { count, counted, span } from './format.js';
 import { live } from './live.js';
 import { obstacles } from './needs.js';
-import { chip, facts, foreign, heading, table, when } from './parts.js';
+import { by, chip, facts, foreign, heading, table, when } from './parts.js';
 import { replayChip } from './replays.js';
 import { below, to } from './route.js';
 
@@ -33,7 +33,7 @@ export function replay({ main, path: [id], query, operator, signal }) {
       facts([
         ['What', foreign(selected(one))],
         ['Why', foreign(one.reason)],
-        ['Asked for', [when(one.created_at), ' by ', foreign(one.requested_by)]],
+        ['Asked for', [when(one.created_at), ' by ', by(one.requested_by)]],
         ['Ended', when(one.finished_at)],
         ['Key', one.key === 'new' ? 'a new one: receivers carry it out once more' : 'the same: receivers that honour it do nothing twice'],
         ['Rate', one.rate ? `${count(one.rate)} a second` : 'as fast as the limits allow'],
@@ -48,11 +48,13 @@ export function replay({ main, path: [id], query, operator, signal }) {
  * @param {number | null} expected How many the dry run counted.
  */
 function progress(one, expected) {
-  const { state, requeued, left_alone, in_flight, skipped, rate, waits } = one;
+  const { state, requeued, left_alone, in_flight, skipped, rate, waits, missing } = one;
+  const done = state === 'done';
+  const again = missing ? '' : ' again';
   const under_way = state === 'running' || state === 'paused';
   const left = expected !== null && rate ? Math.max(0, expected - requeued) / rate : 0;
   return h('section', { class: 'standing', 'data-key': 'progress', 'aria-label': 'Progress' },
-    h('p', null, replayChip(state), ' ', counted(requeued, 'delivery is', 'deliveries are'), ' due again', expected !== null && state !== 'done' && ` of about ${count(expected)}`, '.',
+    h('p', null, replayChip(state), ' ', done ? counted(requeued, 'delivery was made', 'deliveries were made') : counted(requeued, 'delivery is', 'deliveries are'), ` due${again}`, expected !== null && !done && ` of about ${count(expected)}`, '.',
       state === 'running' && rate && ` It has begun, and makes ${count(rate)} due a second${left > 1 ? `: about ${span(left)} to go` : ''}.`),
     left_alone > 0 && h('p', null, `Owed already, and left alone: ${count(left_alone)}.`),
     in_flight > 0 && h('p', null, `On the wire then, and left alone: ${count(in_flight)}.`),
@@ -69,7 +71,7 @@ function progress(one, expected) {
 function bar({ requeued, at_outbox_id, last_outbox_id }, expected) {
   return expected === null
     ? h('progress', { max: last_outbox_id, value: at_outbox_id, 'aria-label': 'Outbox rows looked at' })
-    : h('progress', { max: expected, value: Math.min(requeued, expected), 'aria-label': 'Deliveries that are due again' });
+    : h('progress', { max: expected, value: Math.min(requeued, expected), 'aria-label': 'Deliveries that are due' });
 }
 
 /**
@@ -88,7 +90,7 @@ function afterwards(one, { counted: whose, by_state: states, exact: all }) {
     h('h2', null, 'What became of them'),
     left > 0 && h('p', null, chips),
     whose === 'within' && h('p', { class: left > 0 && 'quiet' },
-      left === 0 ? 'None is left: each has been delivered, or a newer version or a person has ended it.'
+      left === 0 ? 'None of them is owed, dead or uncertain any more.'
         : ['These are owed, or have died or become uncertain since, within what it was about; others may be among them.',
           gone > 0 && ` At least ${count(gone)} of its ${counted(one.requeued, 'delivery has', 'deliveries have')} been delivered, or ended otherwise.`]));
 }

@@ -6,7 +6,7 @@ import { h } from './dom.js';
 import { selected } from './filter.js';
 import { count } from './format.js';
 import { live } from './live.js';
-import { chip, foreign, heading, nothing, table, when } from './parts.js';
+import { by, chip, foreign, heading, nothing, table, when } from './parts.js';
 import { below, to } from './route.js';
 
 /** @param {import('./main.js').Visit} visit */

@@ -71,6 +71,14 @@ function act(name, title, words, done, then) {
 }
 
 /**
+ * What a test does to this kind of destination.
+ * @param {string} kind
+ */
+function trial(kind) {
+  return kind === 'webhook' ? 'Sends one ping, a request like any other that is about no row.' : 'Logs in and looks at the account. Nothing is written there.';
+}
+
+/**
  * What a test came to. It says when: it stays to be read while things change.
  * @param {string} name
  * @param {{ ok: boolean, sentence: string, duration_us: number }} told

@@ -108,7 +108,7 @@ on_both! {
         browser.go("#/replays/new?state=dead&destination=crm").await;
         browser.fill("Reason, for the audit", "they know the field now").await;
         browser.press("Replay 3 deliveries").await;
-        browser.shows("done 3 deliveries are due again.").await;
+        browser.shows("done 3 deliveries were made due again.").await;
         browser.shows("At least 2 of its 3 deliveries have been delivered, or ended otherwise.").await;
         browser.press("1 dead").await;
         browser.view("Deliveries").await;
@@ -120,7 +120,7 @@ on_both! {
         browser.press("Replay 2 deliveries").await;
         browser.shows("2 delivered").await;
         browser.go("#/replays/1").await;
-        browser.shows("None is left").await;
+        browser.shows("None of them is owed, dead or uncertain any more.").await;
         desk.finish(&[]).await;
     }
 

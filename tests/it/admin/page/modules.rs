@@ -23,7 +23,7 @@ const FORMAT: Cases = &[
     ),
     (
         "[-90, -1.4, 0, 1.4, 90].map((s) => relative(new Date(9e11 + s * 1000).toISOString(), 9e11))",
-        "['1 min ago', 'now', 'now', 'now', 'in 1 min']",
+        "['1 min ago', 'just now', 'now', 'now', 'in 1 min']",
     ),
     (
         "exact('2026-11-29T18:05:37.123456Z')",

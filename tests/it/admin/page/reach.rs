@@ -28,7 +28,7 @@ on_both! {
         browser.shows("1 delivery would be due again").await;
         browser.tab_to("Reason, for the audit").await;
         browser.keys(&format!("by keyboard{ENTER}")).await;
-        browser.shows("done 1 delivery is due again.").await;
+        browser.shows("done 1 delivery was made due again.").await;
         assert_eq!(browser.focused().await, "Replay 1");
         desk.finish(&[]).await;
     }

@@ -36,7 +36,7 @@ on_both! {
         browser.fill("Reason, for the audit", "they know the field now").await;
         browser.press("Replay 1 delivery").await;
         browser.view("Replay 1").await;
-        browser.shows("done 1 delivery is due again.").await;
+        browser.shows("done 1 delivery was made due again.").await;
         browser.shows("delivered").await;
         browser.press("orders / order-7").await;
         browser.shows("The receiver took it · HTTP 200").await;
@@ -196,8 +196,8 @@ on_both! {
         let idle = "return document.querySelector('dialog [type=submit]').disabled";
         assert_eq!(browser.script(idle, json!([])).await, true);
         browser.press("Leave it").await;
-        browser.press("Cancel…").await;
-        browser.control("Keep").await;
+        browser.press("Cancel deliveries…").await;
+        browser.control("Leave it").await;
         browser.fill("Reason, for the audit", "they were a trial").await;
         browser.press("End 2 deliveries").await;
         browser.shows("No such deliveries.").await;

@@ -120,7 +120,7 @@ async fn replayed(browser: &Browser) {
         .fill("Reason, for the audit", "they know the field now")
         .await;
     browser.press("Replay 1 delivery").await;
-    browser.shows("done 1 delivery is due again.").await;
+    browser.shows("done 1 delivery was made due again.").await;
 }
 
 async fn assert_everything_has_a_name(browser: &Browser, view: &str) {
