@@ -56,7 +56,7 @@ impl KnownSecrets {
 
     /// From now on `secret` is one of them, in the place of what was given before.
     pub(super) fn take_over(&self, secret: &str) {
-        let given = Secrets::of([secret]);
+        let given = Secrets::of([without_org(secret.as_bytes())]);
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
     }
 
@@ -155,7 +155,7 @@ fn add_value(secrets: &mut Secrets, value: &[u8]) {
     let blank = value.iter().position(|byte| *byte == b' ');
     let scheme = blank.filter(|end| value[..*end].iter().all(u8::is_ascii_alphabetic));
     let credential = scheme.map_or(value, |end| value[end..].trim_ascii_start());
-    secrets.add(credential);
+    secrets.add(without_org(credential));
     let is_pair = scheme.is_some_and(|end| value[..end].eq_ignore_ascii_case(b"basic"));
     if is_pair
         && let Ok(pair) = BASE64_STANDARD.decode(credential)
@@ -168,6 +168,14 @@ fn add_value(secrets: &mut Secrets, value: &[u8]) {
         if let Some(equals) = part.iter().position(|byte| *byte == b'=') {
             secrets.add(part[equals + 1..].trim_ascii());
         }
+    }
+}
+
+/// A session of Salesforce without what stands before its `!`: the id of the org, of which every record's id has a part.
+fn without_org(credential: &[u8]) -> &[u8] {
+    match credential.iter().position(|byte| *byte == b'!') {
+        Some(end @ (15 | 18)) if credential.starts_with(b"00D") => &credential[end + 1..],
+        _ => credential,
     }
 }
 
@@ -237,6 +245,25 @@ mod tests {
         }
         let said = "a Bearer is wanted, not Basic, from tenant-7, dark";
         assert_eq!(secrets.without(said), said);
+    }
+
+    #[test]
+    fn the_id_of_an_org_is_no_secret_though_its_sessions_begin_with_it() {
+        let secrets = sent(
+            &[("authorization", "Bearer 00D000000000001EAA!AQcAQH0dMHEX")],
+            None,
+        );
+        let said = "001000000000001EAA at 00D000000000001EAA!AQcAQH0dMHEX";
+        assert_eq!(
+            secrets.without(said),
+            "001000000000001EAA at 00D000000000001EAA!(secret)"
+        );
+        let known = KnownSecrets::default();
+        known.take_over("00D000000000001EAA!AQcAQH0dMHEX");
+        assert_eq!(
+            known.all().without("001000000000001EAA AQcAQH0dMHEX"),
+            "001000000000001EAA (secret)"
+        );
     }
 
     #[test]

@@ -63,6 +63,11 @@ impl Secrets {
             let blanks = secret.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte });
             self.add_form(&blanks.collect::<Vec<_>>());
         }
+        // One that holds what looks like an escape: one step takes away that together with those of JSON or HTML.
+        if let Ok(text) = std::str::from_utf8(secret) {
+            self.add_form(in_json(text).as_bytes());
+            self.add_form(in_html(text).as_bytes());
+        }
         let mut form = Layer::of(secret);
         for _ in 0..DEPTH {
             self.add_form(form.bytes());
@@ -124,6 +129,26 @@ impl Deref for Excerpt {
     fn deref(&self) -> &str {
         &self.0
     }
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn in_html(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => written.push_str("&amp;"),
+            '<' => written.push_str("&lt;"),
+            '>' => written.push_str("&gt;"),
+            '"' => written.push_str("&quot;"),
+            '\'' => written.push_str("&#39;"),
+            other => written.push(other),
+        }
+    }
+    written
 }
 
 /// `text` with one placeholder for each run of bytes that belong to `found`.

@@ -125,6 +125,12 @@ proptest! {
 }
 
 #[test]
+fn a_secret_that_breaks_off_within_an_escape_is_not_left() {
+    let kept = Secrets::of(["AAA\\#0\"a##0aAa"]).excerpt(b"said: AAA\\#0&quo", 400);
+    assert!(kept.starts_with("said: (secret)"), "{kept:?}");
+}
+
+#[test]
 fn one_placeholder_stands_for_each_secret_and_the_rest_is_left_alone() {
     let secrets = Secrets::of(["s3cr3t-token", "other+one"]);
     for (said, kept) in [
