@@ -116,7 +116,7 @@ const WAITS: Cases = &[
         "[[612, 1, 1], [0, 2, 3], [0, 0, 0]]",
     ),
     (
-        "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {}, failing: {} }, { name: 'a', configured: true, failing: {} }, { name: 'a', configured: true }].map(waitsFor)",
+        "[{ name: '' }, { name: 'a' }, { name: 'a', configured: true, pause: {}, failing: {} }, { name: 'a', configured: true, failing: {} }, { name: 'a', configured: true }].map((one) => waitsFor(one))",
         "['held until its topic has a route', 'held until its destination is configured', 'held until its destination is resumed', 'waits, and goes on by itself once its receiver works', null]",
     ),
     (

@@ -203,6 +203,11 @@ on_both! {
         browser.press("Test crm").await;
         assert_each_has_a_name(browser, WITHIN_QUESTION, "a question").await;
         assert_no_scrolling_sideways(browser, "a question").await;
+        browser.fill("Reason, for the audit", "is it back?").await;
+        browser.press("Test").await;
+        browser.shows("crm worked").await;
+        let lines = "const { height } = document.querySelector('.notice button.plain').getBoundingClientRect(); return Math.round(height / 24)";
+        assert_eq!(browser.script(lines, json!([])).await, 1, "its button stands in one line");
         browser.resize(1280, 900).await;
         browser.prefer("dark").await;
         browser.go("#/").await;
