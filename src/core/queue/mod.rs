@@ -178,10 +178,11 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Hands out one delivery that may be sent at `now`, another than those `passed_over` if there is any.
-    pub fn take_one(&mut self, now: Timestamp, passed_over: &BTreeSet<i64>) -> Option<(i64, Option<T>)> {
+    /// Hands out one delivery that may be sent at `now`: the next one after `last`, or else the oldest, so that each has its
+    /// turn.
+    pub fn take_one(&mut self, now: Timestamp, last: Option<i64>) -> Option<(i64, Option<T>)> {
         self.promote(now);
-        let outbox_id = self.schedule.pop_other(passed_over)?;
+        let outbox_id = self.schedule.pop_after(last)?;
         self.start(outbox_id)
     }
 

@@ -1,6 +1,7 @@
 //! When what: deliveries that may go as soon as their time has come.
 
 use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Unbounded};
 
 use crate::core::time::Timestamp;
 
@@ -77,10 +78,10 @@ impl Schedule {
         self.ready.pop_first()
     }
 
-    /// The oldest that is ready and not among `passed_over`, or else the oldest.
-    pub(super) fn pop_other(&mut self, passed_over: &BTreeSet<i64>) -> Option<i64> {
-        let other = self.ready.iter().find(|id| !passed_over.contains(*id)).copied();
-        other
+    /// The oldest that is ready and younger than `last`, or else the oldest.
+    pub(super) fn pop_after(&mut self, last: Option<i64>) -> Option<i64> {
+        let younger = last.and_then(|last| self.ready.range((Excluded(last), Unbounded)).next().copied());
+        younger
             .filter(|outbox_id| self.ready.remove(outbox_id))
             .or_else(|| self.pop())
     }

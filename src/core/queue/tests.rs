@@ -376,14 +376,28 @@ proptest! {
 }
 
 #[test]
-fn one_is_taken_and_another_than_was_passed_over_if_there_is_any() {
+fn one_is_taken_each_in_its_turn() {
     let mut queue = Queue::new(Bounds::of(10), 7);
     queue.offer(item(1, "a", OrderMode::Ordered));
     queue.offer(item(2, "b", OrderMode::Ordered));
-    let passed_over = BTreeSet::from([1]);
-    assert_eq!(queue.take_one(at(0), &passed_over), Some((2, Some(2))));
-    assert_eq!(queue.take_one(at(0), &passed_over), Some((1, Some(1))));
-    assert_eq!(queue.take_one(at(0), &passed_over), None);
-    queue.end(1, Ended::Delivered);
-    assert!(!queue.knows(1));
+    queue.offer(item(3, "c", OrderMode::Ordered));
+    let mut last = None;
+    for turn in [1, 2, 3, 1, 2, 3] {
+        let (id, _) = queue.take_one(at(0), last).unwrap();
+        assert_eq!(id, turn);
+        queue.retry(
+            id,
+            at(0),
+            Trace::Clean,
+            Mark {
+                attempts: 1,
+                key_epoch: 0,
+            },
+        );
+        last = Some(id);
+    }
+    for _ in 0..3 {
+        assert!(queue.take_one(at(0), last).is_some());
+    }
+    assert_eq!(queue.take_one(at(0), last), None);
 }

@@ -7,7 +7,7 @@
 //!
 //! What is fresh and what was found again take turns, so that neither starves the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -60,6 +60,8 @@ pub(super) struct Intake {
     pub(super) strays: BTreeSet<i64>,
     /// Deliveries that wait in memory alone, though the database says that they are due: no sweep hurries them.
     pub(super) set_aside: BTreeSet<i64>,
+    /// Asked to be cancelled while they are in flight: it takes effect at their settle.
+    pub(super) cancelled: HashSet<i64>,
     turn: Turn,
     pub(super) uncertain_version: u64,
     pub(super) memory: Memory,
@@ -108,6 +110,7 @@ impl Intake {
             awaited: BTreeSet::new(),
             strays: BTreeSet::new(),
             set_aside: BTreeSet::new(),
+            cancelled: HashSet::new(),
             turn: Turn::Fresh,
             uncertain_version: 0,
             // What is read next and what is on its way.

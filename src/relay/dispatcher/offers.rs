@@ -114,6 +114,8 @@ impl Dispatcher {
             } else if !self.queue.knows(asked.outbox_id) {
                 // It is left out, be it for as long as the destination is paused; so nothing of it is in flight.
                 self.cancel(asked.outbox_id, asked.mark);
+            } else {
+                self.intake.cancelled.insert(asked.outbox_id);
             }
         }
     }

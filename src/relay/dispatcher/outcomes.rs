@@ -11,7 +11,7 @@ use super::prepare::Prepared;
 use super::sender::{Flight, Way};
 use super::unmet::Unmet;
 use super::{Dispatcher, Event};
-use crate::core::decide::{Decision, Hold, Standing, Transition, decide};
+use crate::core::decide::{CancelRequest, Decision, Hold, Standing, Transition, decide};
 use crate::core::delivery::{Reason, State};
 use crate::core::limit::breaker::Kind;
 use crate::core::outcome::{Outcome, Report};
@@ -113,6 +113,8 @@ impl Dispatcher {
 
     /// Tells the queue what a committed settlement means.
     fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
+        // What was asked too late for this one is found again.
+        self.intake.cancelled.remove(&settlement.outbox_id);
         match settlement.kind {
             SettlementKind::SupersedeUncertain => {}
             SettlementKind::Retry {
@@ -204,12 +206,17 @@ impl Dispatcher {
         let monotonic = self.context.clock.monotonic();
         let owed = prepared.owed();
         let arrived = matches!(report.outcome, Outcome::Unknown).then_some(sending.started_at);
+        let cancel = if self.intake.cancelled.contains(&owed.row.id) {
+            CancelRequest::Requested
+        } else {
+            owed.cancel
+        };
         let standing = Standing {
             attempts: owed.attempts + 1,
             excused: owed.excused,
             owed_at: owed.owed_at,
             unknown_since: owed.unknown_since.or(arrived),
-            cancel: owed.cancel,
+            cancel,
             sent_as: sending.sent_as,
         };
         let now = self.clock.now(monotonic);

@@ -17,7 +17,7 @@ impl Dispatcher {
         let room = self.room(monotonic);
         let mut send = Vec::new();
         let most = if self.limits.permission(monotonic) == Permission::Probe {
-            let probe = (room > 0).then(|| self.queue.take_one(now, &self.limits.passed_over));
+            let probe = (room > 0).then(|| self.queue.take_one(now, self.limits.probed));
             send.extend(probe.flatten());
             0
         } else {

@@ -8,7 +8,6 @@ pub mod health;
 pub mod host;
 pub mod usage;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Active;
@@ -21,9 +20,6 @@ use host::{Pass, Refusal, Seat};
 /// So long before it may be sent, a delivery is put on record: a commit takes a few milliseconds, and what is on record
 /// and unsent when a relay crashes has an unknown outcome.
 pub(super) const SOON: Duration = Duration::from_millis(50);
-
-/// Probes that failed and are remembered at most.
-const MAX_PASSED_OVER: usize = 1_000;
 
 /// Deliveries in one request, and how long they are waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +52,8 @@ pub(super) struct Limits {
     batch: Batch,
     /// Since when deliveries have waited for others to fill a request.
     gathering_since: Option<Duration>,
-    /// Probes that failed while the breaker is open: another row is tried next.
-    pub(super) passed_over: BTreeSet<i64>,
+    /// The row that probed last and failed while the breaker is open: the one after it is tried next.
+    pub(super) probed: Option<i64>,
     /// When to look again, since a limit stands in the way.
     retry_at: Option<Duration>,
     /// Whether it wants its place in the line of its host though nothing is on record.
@@ -89,7 +85,7 @@ impl Limits {
             bytes_full: false,
             batch: active.batch,
             gathering_since: None,
-            passed_over: BTreeSet::new(),
+            probed: None,
             retry_at: None,
             claims: false,
         }
@@ -121,7 +117,7 @@ impl Limits {
             seat,
             bytes_on_wire: self.bytes_on_wire,
             gathering_since: self.gathering_since,
-            passed_over: std::mem::take(&mut self.passed_over),
+            probed: self.probed,
             ..fresh
         };
     }
@@ -307,10 +303,8 @@ impl Limits {
         }
         let change = self.breaker.as_mut()?.came_back(ticket.kind, verdict, now);
         match (ticket.kind, change, first) {
-            (_, Some(_), _) => self.passed_over.clear(),
-            (Kind::Probe, None, Some(first)) if self.passed_over.len() < MAX_PASSED_OVER => {
-                self.passed_over.insert(first);
-            }
+            (_, Some(_), _) => self.probed = None,
+            (Kind::Probe, None, Some(first)) => self.probed = Some(first),
             _ => {}
         }
         change

@@ -64,10 +64,8 @@ pub(in crate::store) async fn advance_replays(
 
 /// How many deliveries the next step of a replay looks at, where a relay takes `limit`.
 fn rows_of_step(replay: &Replay, limit: u32) -> u32 {
-    // A second's worth at once.
-    let rate = replay.request.rate.map_or(u32::MAX, ReplayRate::get);
     let fit = replay.step_rows.unwrap_or(u32::MAX);
-    limit.min(rate).min(fit).max(1)
+    limit.min(fit).max(1)
 }
 
 /// What a step has found out, and will write.
@@ -127,8 +125,19 @@ async fn step(
         skipped: 0,
         more: seen.more,
     };
+    // What is only looked at costs no receiver anything: the rate is that of what becomes due, a second's worth at once.
+    let most = request.rate.map_or(usize::MAX, |rate| {
+        usize::try_from(rate.get()).unwrap_or(usize::MAX)
+    });
+    let mut passed = replay.cursor.clone();
     for candidate in seen.candidates {
-        match plan.of_candidate(&candidate) {
+        let planned = plan.of_candidate(&candidate);
+        if planned == Planned::Requeue && progress.requeue.len() == most {
+            (progress.to, progress.more) = (passed, true);
+            break;
+        }
+        passed = Cursor(candidate.id().clone());
+        match planned {
             Planned::Requeue => progress.requeue.push(candidate),
             Planned::LeaveAlone => progress.left_alone += 1,
             Planned::InFlight => progress.in_flight += 1,

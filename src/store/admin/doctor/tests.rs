@@ -167,6 +167,14 @@ fn whatever_keeps_a_row_is_named_with_the_way_out() {
         |facts| facts.destination.holder = dead,
         &["relay-2", "heard of last", "1m ago", "takes it over"],
     );
+    first(
+        |facts| facts.delivery.cancel_at = Some(ago(2)),
+        &["asked at", "to cancel it"],
+    );
+}
+
+#[test]
+fn a_receiver_that_fails_or_allows_no_more_is_named_with_what_happens_then() {
     let failing = Failing {
         since: ago(600),
         breaker_opened_at: Some(ago(300)),
@@ -219,10 +227,6 @@ fn whatever_keeps_a_row_is_named_with_the_way_out() {
     first(
         |facts| facts.destination.usage = Some(usage),
         &["96 of 100 daily calls", "kept for others"],
-    );
-    first(
-        |facts| facts.delivery.cancel_at = Some(ago(2)),
-        &["asked at", "to cancel it"],
     );
 }
 
