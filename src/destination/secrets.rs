@@ -317,6 +317,7 @@ mod tests {
         for said in ["app-17", "s+e&cr\n", "s%2Be%26cr%0A"] {
             assert_eq!(words(said, &secrets), SECRET, "{said}");
         }
+        assert_eq!(words("no s+e&cr\n, please", &secrets), "no (secret), please");
         assert_eq!(
             words("bad app-17: no refresh_token", &secrets),
             "bad (secret): no refresh_token"

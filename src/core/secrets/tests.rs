@@ -124,6 +124,26 @@ proptest! {
     }
 }
 
+/// The story above reads what is left with the decoder that it is about; this one knows its end beforehand.
+#[test]
+fn a_secret_is_found_whole_in_every_way_in_which_it_is_written() {
+    for secret in ["pass word \"+\" & <key>", "a+b&amp;c", "per%41cent+\"quoted\""] {
+        let secrets = Secrets::of([secret]);
+        for way in WAYS {
+            let said = format!("[{}]", way.write(secret));
+            assert_eq!(secrets.without(&said), "[(secret)]", "{way:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn of_a_character_that_the_cut_falls_into_nothing_is_kept() {
+    for secrets in [Secrets::none(), Secrets::of(["s3cr3t-token"])] {
+        assert_eq!(&*secrets.excerpt("a\u{1f600}b".as_bytes(), 4), "a");
+        assert_eq!(&*secrets.excerpt("a\u{1f600}b".as_bytes(), 5), "a\u{1f600}");
+    }
+}
+
 #[test]
 fn a_secret_that_breaks_off_within_an_escape_is_not_left() {
     let kept = Secrets::of(["AAA\\#0\"a##0aAa"]).excerpt(b"said: AAA\\#0&quo", 400);
@@ -142,6 +162,8 @@ fn one_placeholder_stands_for_each_secret_and_the_rest_is_left_alone() {
             "a (secret) b (secret) c (secret)",
         ),
         ("s3cr3t-", "(secret)"),
+        // The end of the text has cut an escape of what would have come next.
+        ("s3cr3t-&quo", "(secret)"),
         ("s3cr3t-, or", "s3cr3t-, or"),
     ] {
         assert_eq!(secrets.without(said), kept, "{said}");

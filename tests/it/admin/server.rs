@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{Answer, Client, head_of_post, settings};
 use super::world::{Backend, World};
+use crate::process::PATIENCE;
 
 const SHORT: Duration = Duration::from_millis(50);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: t\r\n\r\n";
@@ -89,6 +90,9 @@ async fn clients_that_say_nothing_keep_nobody_out() {
     let world = World::new(Backend::Sqlite).await;
     let limits = Limits {
         connections: 60,
+        // No connection of this story ends by the time that it takes.
+        head_timeout: Duration::from_hours(1),
+        body_timeout: Duration::from_hours(1),
         ..Limits::default()
     };
     let client = Client::with(&world, settings(), limits).await;
@@ -104,7 +108,8 @@ async fn clients_that_say_nothing_keep_nobody_out() {
     let alive = tokio::time::timeout(Duration::from_secs(1), alive).await;
     assert_eq!(alive.expect("it answers within a second").status, 200);
     let mut oldest = silent.swap_remove(0);
-    assert!(rest(&mut oldest).await.is_empty(), "it was closed");
+    let closed = tokio::time::timeout(PATIENCE, rest(&mut oldest)).await;
+    assert!(closed.expect("it was closed").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,6 +28,32 @@ fn marked() -> How {
     How::Done(act(), Some(Evidence::new("their log").unwrap()))
 }
 
+/// From now on row 1005 cannot be settled by hand at `hook`, the second of its two destinations.
+async fn fail_at_1005(world: &World) {
+    world
+        .execute(match world.backend {
+            Backend::Postgres => {
+                "create function aftercommit.fail() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
+                create trigger fail before update on aftercommit.settled for each row
+                    when (new.outbox_id = 1005 and new.destination = 'hook') execute function aftercommit.fail()"
+            }
+            Backend::Sqlite => {
+                "create trigger fail before update on settled
+                when new.outbox_id = 1005 and new.destination = 'hook' begin select raise(abort, 'not now'); end"
+            }
+        })
+        .await;
+}
+
+async fn fail_no_more(world: &World) {
+    world
+        .execute(match world.backend {
+            Backend::Postgres => "drop trigger fail on aftercommit.settled",
+            Backend::Sqlite => "drop trigger fail",
+        })
+        .await;
+}
+
 /// What the audit says, one entry a line.
 async fn audited(world: &World) -> Vec<(String, Value)> {
     let page = world
@@ -100,28 +126,39 @@ on_both! {
         world.commit_orders(1, 1_010).await;
         world.settle("crm", "true", Reason::Refused).await;
         world.settle("hook", "true", Reason::Refused).await;
-        // The second step is to two destinations, of which the second one fails.
-        world.execute(match backend {
-            Backend::Postgres => "create function aftercommit.fail() returns trigger language plpgsql as $$ begin raise 'not now'; end $$;
-                create trigger fail before update on aftercommit.settled for each row
-                    when (new.outbox_id = 1005 and new.destination = 'hook') execute function aftercommit.fail()",
-            Backend::Sqlite => "create trigger fail before update on settled
-                when new.outbox_id = 1005 and new.destination = 'hook' begin select raise(abort, 'not now'); end",
-        }).await;
+        fail_at_1005(&world).await;
         let mut settling = world.admin.settling(&dead(), Deed::MarkDelivered, marked(), None).await.unwrap();
         while settling.counts().done < 2_000 { assert!(settling.step().await.unwrap()) }
         settling.step().await.unwrap_err();
         let part: Part<Marked> = settling.part();
-        assert_eq!(part.counts.marked, 2_000);
+        let told = json!({"marked": 2_000, "left_alone": 0, "next": "1000:hook"});
+        assert_eq!(serde_json::to_value(&part).unwrap(), told);
         assert_eq!(world.number("select count(*) from aftercommit.settled where state = 'delivered'").await, 2_000);
         assert_eq!(world.state(1_005, "crm").await, State::Dead);
-        world.execute(match backend {
-            Backend::Postgres => "drop trigger fail on aftercommit.settled",
-            Backend::Sqlite => "drop trigger fail",
-        }).await;
+        fail_no_more(&world).await;
         let mut rest = world.admin.settling(&dead(), Deed::MarkDelivered, marked(), part.next).await.unwrap();
         while rest.step().await.unwrap() {}
         assert_eq!(rest.counts(), Counts { done: 20, ..Counts::default() });
+    }
+
+    async fn a_request_whose_third_step_fails_tells_what_is_done_and_the_next_one_meets_the_error(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 1_010).await;
+        world.settle("crm", "true", Reason::Refused).await;
+        world.settle("hook", "true", Reason::Refused).await;
+        fail_at_1005(&world).await;
+        let client = Client::of(&world).await;
+        let ask = async |after: Value| client.post("/v1/deliveries/mark-delivered", &json!({
+            "filter": {"states": ["dead"]}, "after": after, "reason": "r", "evidence": "e"
+        }).to_string()).await;
+        let told = json!({"marked": 2_000, "left_alone": 0, "next": "1000:hook"});
+        assert_eq!(ask(Value::Null).await.json(), told);
+        // What a trigger of SQLite raises is taken for a refusal of what was asked.
+        let status = match backend { Backend::Postgres => 500, Backend::Sqlite => 422 };
+        ask(told["next"].clone()).await.problem(status);
+        fail_no_more(&world).await;
+        let rest = ask(told["next"].clone()).await.json();
+        assert_eq!(rest, json!({"marked": 20, "left_alone": 0, "next": null}));
     }
 
     async fn a_request_does_a_bounded_part_and_its_next_leads_on_in_dry_runs_too(backend: Backend) {

@@ -34,7 +34,11 @@ impl Deref for World {
 impl World {
     /// The event topic `orders` goes to `crm` and `hook`, the state topic `accounts` to `crm`.
     pub(super) async fn new(backend: Backend) -> Self {
-        let base = Base::migrated(backend).await;
+        Self::over(Base::migrated(backend).await).await
+    }
+
+    /// The same in a migrated database.
+    pub(super) async fn over(base: Base) -> Self {
         let world = Self {
             store: SqlStore::new(base.database.clone()),
             admin: AdminStore::new(base.database.clone(), TTL),
@@ -49,6 +53,15 @@ impl World {
             )
             .await;
         world
+    }
+
+    /// The same through connections of its own, as after a restart of the server.
+    pub(super) fn reconnected(self) -> Self {
+        Self {
+            store: SqlStore::new(connect(&self.base.url)),
+            admin: AdminStore::new(connect(&self.base.url), TTL),
+            ..self
+        }
     }
 
     /// Commits events to `orders`, with the row keys `order-<first>` and following.

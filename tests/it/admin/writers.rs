@@ -6,6 +6,8 @@ use aftercommit::store::{Backfill, SqlStore, Store as _};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::world::{Backend, World, act, connect, new};
+use crate::postgres::Server;
+use crate::store::world::World as Base;
 
 const OWED: &str = "select count(*) from aftercommit.owed where destination = 'erp'";
 const LATE: &str =
@@ -197,4 +199,36 @@ async fn a_look_from_before_the_replay_began_again_does_not_end_it() {
     step.await.unwrap();
     let done = a_second(&world, job).await;
     assert_eq!((done.state, done.requeued), (ReplayState::Done, 1));
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_prepared_meanwhile_is_waited_for_beyond_a_restart_of_the_server() {
+    let server = Server::own_with("max_prepared_transactions = 4\n").await;
+    let base = Base::on(server.database().await);
+    base.database.migrate("test").await.unwrap();
+    let world = World::over(base).await;
+    let mut writer = Other::begin(&world, LATE).await;
+    routed_late(&world).await;
+    let job = ask(&world).await;
+    writer.run("prepare transaction 'by the pipeline'").await;
+    assert_waits_for_prepared(&a_second(&world, job).await);
+    // From then on nobody knows it by the name under which it was noted.
+    server.restart_immediately().await;
+    let world = world.reconnected();
+    assert_waits_for_prepared(&a_second(&world, job).await);
+    world.execute("commit prepared 'by the pipeline'").await;
+    let done = a_second(&world, job).await;
+    assert_eq!(
+        (done.state, done.requeued, done.waits),
+        (ReplayState::Done, 1, None)
+    );
+}
+
+fn assert_waits_for_prepared(replay: &Replay) {
+    assert_eq!((replay.state, replay.requeued), (ReplayState::Running, 0));
+    let words = replay.waits.as_deref().unwrap();
+    assert!(
+        words.contains("one that is prepared (see pg_prepared_xacts)"),
+        "{words}"
+    );
 }

@@ -95,8 +95,10 @@ async fn answer(request: Request, login: Login, url: String) -> (StatusCode, Str
             format!("{said}\n{escaped}\n{}", Value::from(said.as_str())),
         ),
         path if path.starts_with("/crm") => {
+            // It repeats what it gave at the log in, too, which no request to it has held.
+            let message = format!("{REFRESH_TOKEN} {said}");
             let problem = json!({
-                "category": token, "message": said, "errors": [{ "code": token, "context": { "propertyName": [token] } }],
+                "category": token, "message": message, "errors": [{ "code": token, "context": { "propertyName": [token] } }],
             });
             (StatusCode::CONFLICT, problem.to_string())
         }
