@@ -27,7 +27,8 @@ pub(super) struct Writer {
 pub(super) async fn note(transaction: &mut Transaction, replay: i64) -> Result<(), StoreError> {
     if matches!(transaction, Transaction::Postgres(_)) {
         let replay = || Args::new().int(replay);
-        // In this order: who has begun to write since the first look sees the routes of today.
+        // In this order: who has begun to write since the first look sees the routes of today, unless it keeps a snapshot that
+        // is older than they are.
         transaction
             .execute(sql!(postgres "await_writers"), replay())
             .await?;

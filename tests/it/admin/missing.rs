@@ -2,7 +2,7 @@
 
 use aftercommit::core::delivery::Reason;
 use aftercommit::store::admin::{
-    AdminError, KeyMode, MissingRows, Replay, ReplayRequest, ReplayState, StaleRows,
+    AdminError, KeyMode, MissingRows, Replay, ReplayRate, ReplayRequest, ReplayState, StaleRows,
 };
 use aftercommit::store::{Backfill, SqlStore, Store as _};
 
@@ -37,7 +37,7 @@ async fn route_to_erp(world: &World) {
         .await;
 }
 
-async fn replay(world: &World, missing: MissingRows) -> Replay {
+async fn finish_missing(world: &World, missing: MissingRows) -> Replay {
     let created = world
         .admin
         .create_replay(&request(missing), None, &act())
@@ -51,6 +51,24 @@ async fn replay(world: &World, missing: MissingRows) -> Replay {
 const OWED: &str = "select count(*) from aftercommit.owed where destination = 'erp'";
 
 on_both! {
+    async fn a_rate_is_that_of_what_becomes_due_and_not_of_what_is_looked_at(backend: Backend) {
+        let world = World::new(backend).await;
+        world.commit_orders(1, 50).await;
+        route_to_erp(&world).await;
+        finish_missing(&world, missing_at("erp")).await;
+        world.execute("delete from aftercommit.owed where destination = 'erp' and outbox_id in (45, 46, 47)").await;
+        let slow = ReplayRequest { rate: ReplayRate::per_second(2), ..request(missing_at("erp")) };
+        let id = new(world.admin.create_replay(&slow, None, &act()).await.unwrap()).id;
+        let step = world.store.advance_replays(100).await.unwrap();
+        let replay = world.admin.replay(id).await.unwrap();
+        assert_eq!((step.looked_at, replay.requeued, replay.at_outbox_id), (50, 2, 46), "a second's worth at once");
+        assert!(world.store.advance_replays(100).await.unwrap().next_in.is_some());
+        world.execute("update aftercommit.replay set next_step_at = now()").await;
+        while world.store.advance_replays(100).await.unwrap().looked_at > 0 {}
+        let replay = world.admin.replay(id).await.unwrap();
+        assert_eq!((replay.state, replay.requeued), (ReplayState::Done, 3));
+    }
+
     async fn a_new_destination_gets_12345_rows_once_though_the_work_stops_half_way(backend: Backend) {
         let world = World::new(backend).await;
         world.commit_orders(1, 12_345).await;
@@ -72,7 +90,7 @@ on_both! {
         let done = world.admin.replay(job).await.unwrap();
         assert_eq!((done.state, done.requeued, done.left_alone), (ReplayState::Done, 12_345, 0));
         assert_eq!(world.number(OWED).await, 12_345);
-        assert_eq!(replay(&world, missing_at("erp")).await.requeued, 0, "again is free");
+        assert_eq!(finish_missing(&world, missing_at("erp")).await.requeued, 0, "again is free");
         world.assert_none_lost(3 * 12_345).await;
     }
 
@@ -87,7 +105,7 @@ on_both! {
             "insert into aftercommit.settled (outbox_id, destination, state, reason, attempts, key_epoch)
              values (2, 'erp', 'dead', 'refused', 1, 0)"
         ).await;
-        let done = replay(&world, missing_at("erp")).await;
+        let done = finish_missing(&world, missing_at("erp")).await;
         assert_eq!((done.requeued, done.left_alone), (2, 0));
         assert_eq!(world.text("select state from aftercommit.delivery where outbox_id = 2 and destination = 'erp'").await, "dead");
         assert_eq!(world.number("select count(*) from aftercommit.owed where destination = ''").await, 1);
@@ -101,10 +119,10 @@ on_both! {
         route_to_erp(&world).await;
         let every = MissingRows { versions: Backfill::All, ..missing_at("erp") };
         assert_eq!(world.admin.dry_run(&request(every.clone())).await.unwrap().requeued, 3);
-        assert_eq!(replay(&world, missing_at("erp")).await.requeued, 2);
+        assert_eq!(finish_missing(&world, missing_at("erp")).await.requeued, 2);
         let guarded = "select count(*) from aftercommit.owed where destination = 'erp' and outbox_id > 1 and guarded";
         assert_eq!(world.number(guarded).await, 2, "a newer version can still come in between");
-        let older = replay(&world, every.clone()).await;
+        let older = finish_missing(&world, every.clone()).await;
         assert_eq!((older.requeued, older.skipped), (0, 1), "a newer one is owed there");
         let created = world.admin.create_replay(
             &ReplayRequest { stale: StaleRows::Force, ..request(every) }, None, &act()
@@ -146,7 +164,7 @@ on_both! {
         // Rows of other topics are nothing to a destination that they are not routed to.
         world.commit_account("one", 1).await;
         world.execute("delete from aftercommit.owed where destination = 'hook'").await;
-        assert_eq!(replay(&world, missing_at("hook")).await.requeued, 1);
+        assert_eq!(finish_missing(&world, missing_at("hook")).await.requeued, 1);
     }
 
     /// Two people ask for the same, and two relays think that they keep house.
@@ -189,7 +207,7 @@ on_both! {
         world.commit_account("one", 1).await;
         route_to_erp(&world).await;
         let topic = |topic: &str| MissingRows { topic: Some(topic.to_owned()), ..missing_at("erp") };
-        assert_eq!(replay(&world, topic("orders")).await.requeued, 1);
+        assert_eq!(finish_missing(&world, topic("orders")).await.requeued, 1);
         let forced = ReplayRequest { stale: StaleRows::Force, ..request(topic("accounts")) };
         world.admin.create_replay(&forced, None, &act()).await.unwrap();
         finish(&world, 10).await;

@@ -90,6 +90,21 @@ on_both! {
         world.finish([relay]).await;
     }
 
+    async fn a_cancel_of_what_is_in_flight_takes_effect_though_nobody_knows_whether_it_arrived(backend: Backend) {
+        let hold = format!("uncertain_policy = \"hold\"\n{PATIENT}");
+        let world = World::with(backend, &hold).await;
+        world.receiver.script([Rule::always(Fault::ProcessedThenDropped)]).unwrap();
+        world.receiver.hold();
+        world.orders(1, |_| "o-1".into()).await;
+        let relay = world.relay(&hold).await;
+        world.receiver.received(1).await;
+        world.base.execute("update aftercommit.owed set cancel_at = now()").await;
+        world.store.cancels_seen(2).await;
+        world.receiver.release();
+        world.until(&[("cancelled", 1)]).await;
+        world.finish([relay]).await;
+    }
+
     async fn rows_without_a_route_are_kept_and_sent_once_there_is_one(backend: Backend) {
         let world = World::with(backend, SWIFT).await;
         world.base.execute("insert into aftercommit.outbox (topic, row_key, op, payload) values ('late', '1', 'event', '{}')").await;

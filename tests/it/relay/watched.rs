@@ -29,6 +29,8 @@ pub(super) struct Watched {
     renderings: watch::Sender<u32>,
     /// Whether the last fetch met a pause.
     paused: watch::Sender<bool>,
+    /// How many sweeps found that something is to be cancelled.
+    cancels_found: watch::Sender<u32>,
     /// So many renderings cannot be kept.
     fail_renderings: AtomicU32,
     /// So many times nobody can listen for commits.
@@ -62,6 +64,7 @@ impl Watched {
             records: watch::channel(0).0,
             renderings: watch::channel(0).0,
             paused: watch::channel(false).0,
+            cancels_found: watch::channel(0).0,
             fail_renderings: AtomicU32::new(0),
             fail_ears: AtomicU32::new(0),
             ears: watch::channel(0).0,
@@ -121,6 +124,14 @@ impl Watched {
     /// Waits until a fetch has met a pause.
     pub(super) async fn pause_seen(&self) {
         self.paused.subscribe().wait_for(|paused| *paused).await.unwrap();
+    }
+
+    /// Waits until so many more sweeps have found that something is to be cancelled, and what followed from all but the last
+    /// of them is done.
+    pub(super) async fn cancels_seen(&self, times: u32) {
+        let before = *self.cancels_found.borrow();
+        let enough = |found: &u32| *found >= before + times;
+        self.cancels_found.subscribe().wait_for(enough).await.unwrap();
     }
 
     /// Until `see_sweeps`, only what is fresh is found.

@@ -162,7 +162,11 @@ impl Store for Watched {
     }
 
     async fn cancel_requests(&self, shard: &Shard) -> Result<Vec<CancelAsked>, StoreError> {
-        self.inner.cancel_requests(shard).await
+        let asked = self.inner.cancel_requests(shard).await?;
+        if !asked.is_empty() {
+            self.cancels_found.send_modify(|found| *found += 1);
+        }
+        Ok(asked)
     }
 
     async fn pause(&self, destination: &str, actor: &str, reason: &str) -> Result<(), StoreError> {
