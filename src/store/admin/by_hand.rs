@@ -132,7 +132,7 @@ impl AdminStore {
 
 impl Settling<'_> {
     /// Looks at the next thousand deliveries at most and settles those that the deed applies to. Returns whether there may be
-    /// more. After an error nothing of the step is done or counted, and [`Settling::next`] leads to it again.
+    /// more. After an error nothing of the step is done or counted, and the `next` of [`Settling::part`] leads to it again.
     pub async fn step(&mut self) -> Result<bool, AdminError> {
         let now = self.store.now().await?;
         let step = self.walk.step(STEP).await?;

@@ -118,6 +118,51 @@ fn what_nothing_keeps_is_said_to_be_next() {
 }
 
 #[test]
+fn a_destination_that_fails_is_named_and_how_often_its_breaker_looks() {
+    let failing = Failing {
+        since: ago(600),
+        breaker_opened_at: Some(ago(300)),
+        dying_from: NOW.plus(Duration::from_hours(72)),
+        detail: "HTTP 502".to_owned(),
+    };
+    let breaker = failing.clone();
+    first(
+        |facts| facts.destination.failing = Some(breaker),
+        &[
+            "the breaker of crm is open",
+            "HTTP 502",
+            "now and then a single row looks",
+            "aftercommit test crm",
+        ],
+    );
+    let (breaker, looking) = (
+        failing.clone(),
+        Expected {
+            looks_every: Some(Duration::from_secs(15)),
+            ..Expected::default()
+        },
+    );
+    first(
+        |facts| {
+            facts.destination.failing = Some(breaker);
+            facts.destination.configured = Configured::As(looking);
+        },
+        &[
+            "It goes on by itself: every 15s a single row looks",
+            "do not die of waiting",
+        ],
+    );
+    let closed = Failing {
+        breaker_opened_at: None,
+        ..failing
+    };
+    first(
+        |facts| facts.destination.failing = Some(closed),
+        &["no request to crm has worked since"],
+    );
+}
+
+#[test]
 fn whatever_keeps_a_row_is_named_with_the_way_out() {
     first(
         |facts| facts.delivery.id.destination.clear(),
@@ -167,55 +212,6 @@ fn whatever_keeps_a_row_is_named_with_the_way_out() {
         |facts| facts.destination.holder = dead,
         &["relay-2", "heard of last", "1m ago", "takes it over"],
     );
-    first(
-        |facts| facts.delivery.cancel_at = Some(ago(2)),
-        &["asked at", "to cancel it"],
-    );
-}
-
-#[test]
-fn a_receiver_that_fails_or_allows_no_more_is_named_with_what_happens_then() {
-    let failing = Failing {
-        since: ago(600),
-        breaker_opened_at: Some(ago(300)),
-        dying_from: NOW.plus(Duration::from_hours(72)),
-        detail: "HTTP 502".to_owned(),
-    };
-    let breaker = failing.clone();
-    first(
-        |facts| facts.destination.failing = Some(breaker),
-        &[
-            "the breaker of crm is open",
-            "HTTP 502",
-            "now and then a single row looks",
-            "aftercommit test crm",
-        ],
-    );
-    let (breaker, looking) = (
-        failing.clone(),
-        Expected {
-            looks_every: Some(Duration::from_secs(15)),
-            ..Expected::default()
-        },
-    );
-    first(
-        |facts| {
-            facts.destination.failing = Some(breaker);
-            facts.destination.configured = Configured::As(looking);
-        },
-        &[
-            "It goes on by itself: every 15s a single row looks",
-            "do not die of waiting",
-        ],
-    );
-    let closed = Failing {
-        breaker_opened_at: None,
-        ..failing
-    };
-    first(
-        |facts| facts.destination.failing = Some(closed),
-        &["no request to crm has worked since"],
-    );
     let usage = NotedUsage {
         usage: Usage {
             used: 96,
@@ -227,6 +223,10 @@ fn a_receiver_that_fails_or_allows_no_more_is_named_with_what_happens_then() {
     first(
         |facts| facts.destination.usage = Some(usage),
         &["96 of 100 daily calls", "kept for others"],
+    );
+    first(
+        |facts| facts.delivery.cancel_at = Some(ago(2)),
+        &["asked at", "to cancel it"],
     );
 }
 

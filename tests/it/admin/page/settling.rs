@@ -137,23 +137,6 @@ on_both! {
         desk.finish(&[]).await;
     }
 
-    async fn a_view_looks_at_once_when_a_question_is_left(backend: Backend) {
-        let desk = Desk::new(backend).await;
-        let browser = &desk.browser;
-        desk.log_in(TOKEN).await;
-        browser.go("#/destinations/crm").await;
-        browser.view("crm").await;
-        browser.press("Pause crm").await;
-        // From now on nothing looks by the clock.
-        let stop = "for (let id = setTimeout(() => 0); id > 0; id -= 1) clearTimeout(id); window.setTimeout = () => 1;";
-        browser.script(stop, json!([])).await;
-        browser.holds("document.querySelector('dialog').open").await;
-        desk.command(&["pause", "crm", "--reason", "somebody else was faster"]).await;
-        browser.press("Leave it").await;
-        browser.control("Resume crm").await;
-        desk.finish(&[]).await;
-    }
-
     async fn what_arrived_after_all_is_marked_with_its_evidence_which_the_audit_shows(backend: Backend) {
         let lost = [Rule::next(2, Fault::ProcessedThenDropped)];
         let desk = desk_with(backend, lost, "uncertain_policy = \"hold\"").await;
