@@ -165,7 +165,7 @@ fn failing(facts: &Facts) -> Option<Finding> {
     let sentence = match failing.breaker_opened_at {
         Some(opened) => format!(
             "the breaker of {name} is open since {}: no request has worked since {since} ({detail}). It goes on by itself: \
-             {} whether it is back; that is an attempt of its own, and the others use none and do not die of waiting",
+             {} whether it is back, which uses up no attempt, and the others do not die of waiting",
             at(opened, facts.now),
             looks(facts)
         ),
