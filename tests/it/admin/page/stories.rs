@@ -165,6 +165,7 @@ on_both! {
         browser.shows("orders / order-10").await;
         browser.lacks("orders / order-60").await;
         browser.press("Newest").await;
+        browser.shows("orders / order-60").await;
         browser.fill("Row key", "order-7").await;
         browser.press("Apply").await;
         browser.lacks("orders / order-60").await;
