@@ -76,10 +76,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn measure(options: &Options) -> anyhow::Result<()> {
-    let backends = match options.backend {
-        Some(backend) => vec![backend],
-        None => vec![Backend::Postgres, Backend::Sqlite],
-    };
+    let backends = Backend::asked_for(options.backend);
     if options.fetch {
         for backend in backends {
             println!("{}", backend.name());

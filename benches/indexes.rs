@@ -62,10 +62,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn measure(options: &Options) -> anyhow::Result<()> {
-    let backends = match options.backend {
-        Some(backend) => vec![backend],
-        None => vec![Backend::Postgres, Backend::Sqlite],
-    };
+    let backends = Backend::asked_for(options.backend);
     for backend in backends {
         for (answer, rules) in ANSWERS {
             let (mut shares, mut kept) = (vec![], vec![]);

@@ -29,6 +29,11 @@ impl Backend {
             Self::Sqlite => "sqlite",
         }
     }
+
+    /// The one that was asked for, or both.
+    pub(crate) fn asked_for(one: Option<Self>) -> Vec<Self> {
+        one.map_or_else(|| vec![Self::Postgres, Self::Sqlite], |one| vec![one])
+    }
 }
 
 /// Synced to disk, otherwise as a default installation.

@@ -1,12 +1,13 @@
 //! What happens between a look and a write, held open by a lock of the story: on PostgreSQL, where locks can be watched.
 
 use aftercommit::core::delivery::{Reason, State};
+use aftercommit::store::Store as _;
 use aftercommit::store::admin::{
-    Cancelled, DeliveryFilter, KeyMode, MissingRows, ReplayRequest, ReplayState, Selection, StaleRows,
+    Cancelled, DeliveryFilter, KeyMode, ReplayRequest, ReplayState, Selection, StaleRows,
 };
-use aftercommit::store::{Backfill, Store as _};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
+use super::missing::{missing_at, request};
 use super::world::{Backend, World, act, id};
 
 /// Runs statements in a transaction that stays open.
@@ -156,22 +157,7 @@ async fn a_row_that_was_delivered_while_a_step_found_it_missing_is_not_owed_agai
     world
         .execute("delete from aftercommit.owed where destination = 'hook'")
         .await;
-    let missing = MissingRows {
-        destination: "hook".to_owned(),
-        topic: None,
-        row_key: None,
-        since: None,
-        until: None,
-        first_outbox_id: None,
-        last_outbox_id: None,
-        versions: Backfill::Newest,
-    };
-    let request = ReplayRequest {
-        selection: missing.into(),
-        key: KeyMode::Same,
-        stale: StaleRows::Skip,
-        rate: None,
-    };
+    let request = request(missing_at("hook"));
     world.admin.create_replay(&request, None, &act()).await.unwrap();
     let other = begin(&world, "select 1 from aftercommit.replay for update").await;
 

@@ -8,7 +8,8 @@ use aftercommit::store::{Backfill, SqlStore, Store as _};
 
 use super::world::{Backend, World, act, connect, finish, id, new, on_both};
 
-fn missing_at(destination: &str) -> MissingRows {
+/// The newest versions that a destination never had.
+pub(super) fn missing_at(destination: &str) -> MissingRows {
     MissingRows {
         destination: destination.to_owned(),
         topic: None,
@@ -21,7 +22,8 @@ fn missing_at(destination: &str) -> MissingRows {
     }
 }
 
-fn request(missing: MissingRows) -> ReplayRequest {
+/// A replay of these, as fast as it goes.
+pub(super) fn request(missing: MissingRows) -> ReplayRequest {
     ReplayRequest {
         selection: missing.into(),
         key: KeyMode::Same,

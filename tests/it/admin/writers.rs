@@ -1,10 +1,11 @@
 //! Rows that come into sight after a replay of missing rows was asked for, though they were written before: on PostgreSQL, where
 //! many write at once. SQLite has one writer, and who asks for a replay is it.
 
-use aftercommit::store::admin::{KeyMode, MissingRows, Replay, ReplayRequest, ReplayState, StaleRows};
-use aftercommit::store::{Backfill, SqlStore, Store as _};
+use aftercommit::store::admin::{Replay, ReplayState};
+use aftercommit::store::{SqlStore, Store as _};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
+use super::missing::{missing_at, request};
 use super::world::{Backend, World, act, connect, new};
 use crate::postgres::Server;
 use crate::store::world::World as Base;
@@ -42,22 +43,7 @@ async fn routed_late(world: &World) {
 }
 
 async fn ask(world: &World) -> i64 {
-    let missing = MissingRows {
-        destination: "erp".to_owned(),
-        topic: None,
-        row_key: None,
-        since: None,
-        until: None,
-        first_outbox_id: None,
-        last_outbox_id: None,
-        versions: Backfill::Newest,
-    };
-    let request = ReplayRequest {
-        selection: missing.into(),
-        key: KeyMode::Same,
-        stale: StaleRows::Skip,
-        rate: None,
-    };
+    let request = request(missing_at("erp"));
     new(world.admin.create_replay(&request, None, &act()).await.unwrap()).id
 }
 

@@ -3,12 +3,11 @@
 //! A plan lives as long as its connection. When everything is delivered and vacuumed, `owed` has not even one page, and a look
 //! through all of it seems the cheapest; the next backlog can be there before the next analysis.
 
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use sqlx::{AssertSqlSafe, Executor as _, PgConnection};
 
+use super::plans::session;
 use super::statements::statements;
 use super::world::{Backend, World};
-
-const SESSION: &str = include_str!("../../../src/store/sql/postgres/session.sql");
 
 /// Tables that grow with the rows.
 const LARGE: [&str; 5] = ["outbox", "owed", "settled", "attempt", "ledger"];
@@ -107,18 +106,4 @@ async fn plan(connection: &mut PgConnection, text: &str) -> String {
         .await
         .unwrap();
     lines.join("\n")
-}
-
-/// A connection that is set up as those of the store are.
-async fn session(world: &World) -> PgConnection {
-    let mut connection = PgConnection::connect(&world.url).await.unwrap();
-    sqlx::query(SESSION)
-        .bind("60000")
-        .bind("60000")
-        .bind("60000")
-        .bind(false)
-        .execute(&mut connection)
-        .await
-        .unwrap();
-    connection
 }

@@ -168,7 +168,7 @@ async fn on_sqlite_the_hot_statements_look_up_by_key() {
 }
 
 /// A connection that is set up as those of the store are.
-async fn session(world: &World) -> PgConnection {
+pub(super) async fn session(world: &World) -> PgConnection {
     let mut connection = PgConnection::connect(&world.url).await.unwrap();
     sqlx::query(SESSION)
         .bind("60000")
